@@ -1,0 +1,3 @@
+"""rocsteady keeps LLM inference on AMD GPUs up."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,22 @@
+"""The command line. Each command lives in a module of its own and imports what is heavy inside."""
+
+from __future__ import annotations
+
+import typer
+
+from rocsteady.cli import diagnose_command
+
+app = typer.Typer(
+    name="rocsteady",
+    help="Keeps LLM inference on AMD GPUs up: finds what broke a node, and says why.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+diagnose_command.register(app)
+
+
+@app.callback()
+def root() -> None:
+    """Keeps LLM inference on AMD GPUs up: finds what broke a node, and says why."""

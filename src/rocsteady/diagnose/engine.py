@@ -1,0 +1,154 @@
+"""``diagnose``: facts and events in, findings out. Pure: no I/O, no clock."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rocsteady.catalog import Catalog
+from rocsteady.diagnose.evaluate import Probe, World
+from rocsteady.diagnose.lookup import gpu_key
+from rocsteady.diagnose.matching import Match, Open, find_matches
+from rocsteady.diagnose.probes import PROBES
+from rocsteady.diagnose.ranking import Ranked, rank
+from rocsteady.diagnose.template import fill, shorten
+from rocsteady.model import (
+    NODE,
+    Diagnosis,
+    Event,
+    EventLog,
+    Evidence,
+    Finding,
+    Gap,
+    NodeFacts,
+    Remedy,
+    Verdict,
+)
+
+TITLE = 160
+CAUSE = 600
+EVIDENCE = 24
+TIMELINE = 200
+
+
+def diagnose(
+    facts: NodeFacts, log: EventLog, catalog: Catalog, now: float, probes: dict[str, Probe] | None = None
+) -> Diagnosis:
+    """Judge one node. ``now`` is wall-clock time in seconds since 1970."""
+    world = World(facts, log)
+    matches, unknown = find_matches(catalog, world, PROBES if probes is None else probes)
+    ranked = rank(matches)
+    ids = _ids(ranked)
+    findings = tuple(_finding(r, ids[i], ids, facts) for i, r in enumerate(ranked))
+    used = {id(e) for r in ranked for e in r.match.events}
+    del now  # reserved: findings that depend on age take it from here
+    return Diagnosis(
+        verdict=verdict(findings, world),
+        findings=findings,
+        unexplained=_unexplained(log, used),
+        gaps=(*facts.gaps, *_missing(unknown, ranked)),
+        timeline=_timeline(log, ranked, ids),
+        node=_node(facts),
+        notes=log.clock_notes,
+    )
+
+
+def verdict(findings: tuple[Finding, ...], world: World) -> Verdict:
+    """See DESIGN: failing, at-risk, healthy, or unknown when what would tell was not there."""
+    loud = [f for f in findings if f.severity != "info"]
+    if any(f.role in ("cause", "symptom") for f in loud):
+        return "failing"
+    if loud:
+        return "at-risk"
+    alive = any(e.alive for e in world.log.events) or any(
+        g.driver == "amdgpu" and (g.memory.vram_total or g.unique_id) for g in world.facts.gpus
+    )
+    return "healthy" if alive or world.facts.rocm.runtime_works else "unknown"
+
+
+def _ids(ranked: list[Ranked]) -> list[str]:
+    """Finding ids: the mode's, with the subject where a mode has several."""
+    count: dict[str, int] = {}
+    for r in ranked:
+        count[r.match.mode.id] = count.get(r.match.mode.id, 0) + 1
+    return [
+        r.match.mode.id if count[r.match.mode.id] == 1 else f"{r.match.mode.id}@{r.match.subject.id}" for r in ranked
+    ]
+
+
+def _finding(ranked: Ranked, own_id: str, ids: list[str], facts: NodeFacts) -> Finding:
+    m, mode = ranked.match, ranked.match.mode
+
+    def text(template: str) -> str:
+        return fill(template, m.bindings, facts, m.asked.gpu)
+
+    return Finding(
+        id=own_id, slug=mode.slug, category=mode.category, severity=m.severity, mode=mode.id, role=ranked.role,
+        confidence=round(m.confidence, 2), subject=m.subject,
+        title=shorten(text(mode.title), TITLE), cause=shorten(text(mode.cause), CAUSE),
+        remedies=tuple(
+            Remedy(text(r.text), text(r.command) if r.command else None, r.risk, r.action) for r in mode.remedies
+        ),
+        evidence=m.evidence[:EVIDENCE], explains=tuple(ids[i] for i in ranked.explains),
+        sources=tuple(s.url for s in mode.sources), looks_like=text(mode.looks_like),
+        at=m.first[0], count=sum(e.count for e in m.events) or 1,
+    )  # fmt: skip
+
+
+def _unexplained(log: EventLog, used: set[int]) -> tuple[Evidence, ...]:
+    """Error-like lines that no finding rests on, one per shape, with the number of repeats."""
+    out: list[Evidence] = []
+    groups: dict[tuple[str, str], list[Event]] = {}
+    for event in log.events:
+        if event.level == "error" and id(event) not in used:
+            groups.setdefault((event.kind, event.subject.id if event.subject else ""), []).append(event)
+    counted = [(g[0].evidence, sum(e.count for e in g)) for g in groups.values()]
+    counted += [(u.evidence, u.count) for u in log.unexplained]
+    for evidence, count in counted:
+        suffix = f" (and {count - 1} more like it)" if count > 1 else ""
+        out.append(Evidence(evidence.file, evidence.line, evidence.text + suffix))
+    return tuple(out)
+
+
+def _missing(unknown: list[Open], ranked: list[Ranked]) -> tuple[Gap, ...]:
+    """What was not there but would decide a mode that a finding points to."""
+    wanted = {slug for r in ranked for slug in r.match.mode.explains}
+    gaps: dict[str, Gap] = {}
+    for item in unknown:
+        if item.mode.slug in wanted or any(item.mode.category == r.match.mode.category for r in ranked):
+            for path in item.missing[:2]:
+                gaps.setdefault(path, Gap(path, f"absent: would decide {item.mode.slug}"))
+    return tuple(gaps.values())
+
+
+def _timeline(log: EventLog, ranked: list[Ranked], ids: list[str]) -> tuple[dict[str, Any], ...]:
+    owner: dict[int, list[str]] = {}
+    for i, r in enumerate(ranked):
+        for event in r.match.events:
+            owner.setdefault(id(event), []).append(ids[i])
+    rows = []
+    for event in log.events:
+        if event.level == "info" and id(event) not in owner:
+            continue
+        rows.append(
+            {
+                "at": event.at, "uptime": event.uptime, "kind": event.kind,
+                "subject": (event.subject or NODE).id, "count": event.count,
+                "file": event.evidence.file, "line": event.evidence.line, "text": event.evidence.text,
+                "findings": owner.get(id(event), []),
+            }
+        )  # fmt: skip
+        if len(rows) >= TIMELINE:
+            break
+    return tuple(rows)
+
+
+def _node(facts: NodeFacts) -> dict[str, Any]:
+    """The line that says which node this is."""
+    return {
+        "host": facts.host.name, "os": facts.host.os_name, "kernel": facts.kernel.release,
+        "driver": facts.rocm.driver, "rocm": facts.rocm.version,
+        "gpus": [{"id": gpu_key(g), "name": g.name, "gfx": g.gfx} for g in facts.gpus],
+    }  # fmt: skip
+
+
+__all__ = ["Match", "diagnose", "verdict"]

@@ -1,0 +1,11 @@
+"""Rules that the closed words cannot say. Each is a pure function of the world and the subject.
+
+Add one only when a word would not do; if several modes need the same thing, add a word to
+``catalog.conditions`` instead.
+"""
+
+from __future__ import annotations
+
+from rocsteady.diagnose.evaluate import Probe
+
+PROBES: dict[str, Probe] = {}

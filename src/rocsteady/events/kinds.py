@@ -1,0 +1,67 @@
+"""What an event kind is. Each log format declares its kinds as data; ``scan`` finds all of them in one pass."""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+from typing import Literal
+
+import msgspec
+
+from rocsteady.model import SubjectKind
+
+Level = Literal["error", "notice", "info", "noise"]
+
+
+class Kind(msgspec.Struct, frozen=True, kw_only=True, dict=True):
+    """One kind of message.
+
+    name: permanent, lower-case with hyphens; catalog rules refer to it.
+    needles: literal texts, case ignored; every line that can match holds at least one. They are what the
+        fast scanner looks for, so pick words that healthy lines do not have.
+    pattern: regular expression, searched in the line without its prefix, case ignored. Named groups become
+        fields. Groups with fixed meaning: ``bdf`` (GPU), ``pid``, ``process``.
+    sample: a line (or several) that matches, in the wording of a real log.
+    source: where the wording comes from.
+    level: ``error`` something is wrong; ``notice`` matters only beside other facts; ``info`` a good or neutral
+        sign; ``noise`` healthy nodes print it too: never evidence, only kept out of ``unexplained``.
+    more: pattern of the lines that continue the message; named groups are added to the fields.
+    alive: True for an ``info`` line that says that a part works: needed to call a node healthy.
+    about: what the event is about; a ``gpu`` event without a PCI address is about the node.
+    facts: dotted path of ``NodeFacts`` -> template over the fields, for what only this line states.
+    """
+
+    name: str
+    needles: tuple[str, ...]
+    pattern: str
+    sample: str | tuple[str, ...]
+    source: str
+    level: Level = "error"
+    alive: bool = False
+    more: str = ""
+    more_limit: int = 24
+    about: SubjectKind = "gpu"
+    facts: dict[str, str] = {}
+
+    @cached_property
+    def regex(self) -> re.Pattern[str]:
+        """The compiled pattern."""
+        return re.compile(self.pattern, re.IGNORECASE)
+
+    @cached_property
+    def more_regex(self) -> re.Pattern[str] | None:
+        """The compiled continuation pattern, if there is one."""
+        return re.compile(self.more, re.IGNORECASE) if self.more else None
+
+    @property
+    def samples(self) -> tuple[str, ...]:
+        """All samples."""
+        return (self.sample,) if isinstance(self.sample, str) else self.sample
+
+
+ERROR_WORDS = (
+    "error", "fail", "fatal", "exception", "traceback", "timeout", "timed out", "panic", "denied", "abort",
+    "segfault", "cannot", "unable", "not found", "no such", "killed", "bug:", "oops", "corrupt", "invalid",
+    "unsupported", "not supported", "out of memory", "refused", "mismatch",
+)  # fmt: skip
+"""A line with one of these that no kind knows is listed as unexplained."""

@@ -1,0 +1,35 @@
+"""Frozen types that the rooms exchange, and the error tree. No I/O, no default that hides an unknown."""
+
+from rocsteady.model.base import (
+    NODE,
+    Category,
+    Evidence,
+    Gap,
+    Risk,
+    Role,
+    Severity,
+    Subject,
+    SubjectKind,
+    Verdict,
+)
+from rocsteady.model.errors import (
+    Absent,
+    CatalogError,
+    Denied,
+    Failed,
+    InputError,
+    LimitError,
+    ReadError,
+    RocsteadyError,
+    TimedOut,
+)
+from rocsteady.model.events import Event, EventLog, Unexplained
+from rocsteady.model.facts import Fact, Gpu, NodeFacts, Note
+from rocsteady.model.findings import Diagnosis, Finding, Remedy
+
+__all__ = [
+    "NODE", "Absent", "CatalogError", "Category", "Denied", "Diagnosis", "Event", "EventLog", "Evidence",
+    "Fact", "Failed", "Finding", "Gap", "Gpu", "InputError", "LimitError", "NodeFacts", "Note", "ReadError",
+    "Remedy", "Risk", "RocsteadyError", "Role", "Severity", "Subject", "SubjectKind", "TimedOut",
+    "Unexplained", "Verdict",
+]  # fmt: skip
