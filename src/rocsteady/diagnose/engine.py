@@ -11,6 +11,7 @@ from rocsteady.diagnose.matching import Match, Open, find_matches
 from rocsteady.diagnose.probes import PROBES
 from rocsteady.diagnose.ranking import Ranked, rank
 from rocsteady.diagnose.template import fill, shorten
+from rocsteady.diagnose.timeline import crash_timeline
 from rocsteady.model import (
     NODE,
     Diagnosis,
@@ -48,6 +49,7 @@ def diagnose(
         gaps=(*facts.gaps, *_missing(unknown, ranked)),
         timeline=_timeline(log, ranked, ids),
         node=_node(facts),
+        crash_timeline=crash_timeline(log),
         notes=log.clock_notes,
     )
 

@@ -28,6 +28,8 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     more: pattern of the lines that continue the message; named groups are added to the fields.
     alive: True for an ``info`` line that says that a part works: needed to call a node healthy.
     about: what the event is about; a ``gpu`` event without a PCI address is about the node.
+    mark: ``crash`` for an end of service (engine death, OOM kill, GPU reset, hang), ``activity`` for something
+        that a machine does from time to time (log rotation, cron, scrape): the crash timeline compares them.
     facts: dotted path of ``NodeFacts`` -> template over the fields, for what only this line states.
     """
 
@@ -41,6 +43,7 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     more: str = ""
     more_limit: int = 24
     about: SubjectKind = "gpu"
+    mark: Literal["", "crash", "activity"] = ""
     facts: dict[str, str] = {}
 
     @cached_property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rocsteady.events.clock import align
 from rocsteady.events.registry import KINDS
 from rocsteady.events.scan import Scanner
 from rocsteady.events.sources import log_files
@@ -9,8 +10,11 @@ from rocsteady.hostfs import Input
 from rocsteady.model import EventLog, Fact, Gap, ReadError
 
 
-def read_logs(source: Input, year: int) -> tuple[EventLog, list[Fact | Gap]]:
-    """Scan every log; ``year`` completes time stamps that have none. Returns events, and facts of log lines."""
+def read_logs(source: Input, year: int, boot_time: float | None = None) -> tuple[EventLog, list[Fact | Gap]]:
+    """Scan every log; returns events, and the facts that log lines state.
+
+    ``year`` completes time stamps without one; ``boot_time`` (btime of /proc/stat) dates boot-relative ones.
+    """
     scanner = Scanner(KINDS, year)
     gaps: list[Gap] = []
     for path in log_files(source):
@@ -21,5 +25,6 @@ def read_logs(source: Input, year: int) -> tuple[EventLog, list[Fact | Gap]]:
             gaps.append(Gap(path, error.why))
         except OSError as error:
             gaps.append(Gap(path, f"failed: {error.strerror}"))
-    log = EventLog(scanner.events(), scanner.unexplained(), tuple(scanner.files))
+    events, notes = align(scanner.events(), boot_time)
+    log = EventLog(events, scanner.unexplained(), tuple(scanner.files), notes, tuple(scanner.spans))
     return log, [*scanner.facts, *gaps]

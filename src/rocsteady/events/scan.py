@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import BinaryIO
 
 import hyperscan
@@ -16,11 +17,13 @@ import msgspec
 
 from rocsteady.events.kinds import ERROR_WORDS, Kind
 from rocsteady.events.prefix import Split, split
-from rocsteady.model import NODE, Event, Evidence, Fact, Subject, Unexplained
+from rocsteady.model import NODE, Event, Evidence, Fact, Span, Subject, Unexplained
 
 BLOCK = 4 << 20
 LOOKAHEAD = 48 << 10
 """Bytes kept behind the last line of a block, so that a message of several lines is seen whole."""
+SAMPLE = 16 << 10
+"""Bytes at both ends of a log in which its first and last time stamp are looked for."""
 LONGEST_LINE = 16 << 10
 """Of a longer line only the part around the needle is looked at."""
 QUOTE = 1000
@@ -29,8 +32,13 @@ KEEP = 200
 """Events kept per kind and subject; the timeline needs times, a flood of thousands tells no more."""
 ENOUGH = 256
 """After so many lines of an ``info`` kind its needles are no longer searched for."""
+MOST_FACTS = 20_000
+"""Events that may state facts; a log repeats its facts, a flood of them states nothing new."""
 GROUPS = 400
 """Shapes of unexplained lines kept apart; lines of further shapes are counted in one group."""
+
+BOOT = "kernel-boot"
+"""The kind of the first line of a boot: it separates the boots of one journal."""
 
 BDF = re.compile(r"\b(?:([0-9a-f]{4,8}):)?([0-9a-f]{2}):([0-9a-f]{2})\.([0-7])\b", re.IGNORECASE)
 _HEX = re.compile(r"0x[0-9a-f]+|\b[0-9a-f]{6,}\b|\d+", re.IGNORECASE)
@@ -66,6 +74,7 @@ class Scanner:
         self._last_uptime: float | None = None
         self.facts: list[Fact] = []
         self.files: list[str] = []
+        self.spans: list[Span] = []
         self._compile()
 
     def _compile(self) -> None:
@@ -96,17 +105,33 @@ class Scanner:
         pending = b""
         line = 1
         absorbed: set[int] = set()
+        first: float | None = None
+        tail = b""
         while True:
             block = stream.read(BLOCK)
             data = pending + block if pending else block
             if not data:
                 break
+            if first is None:
+                first = self._dated(data[:SAMPLE].split(b"\n"))
+            tail = data[-SAMPLE:]
             cut = self._cut(data) if block else len(data)
             line = self._block(file, data, cut, line, absorbed)
             pending = data[cut:]
             absorbed = {start - cut for start in absorbed if start >= cut}
             if not block:
                 break
+        last = self._dated(reversed(tail.split(b"\n")))
+        if first is not None and last is not None and last >= first:
+            self.spans.append(Span(file, first, last))
+
+    def _dated(self, lines: Iterable[bytes]) -> float | None:
+        """The first wall-clock time that some of these lines state."""
+        for line in islice(lines, 50):
+            at = split(line[:400].decode("utf-8", "replace"), self._year).at
+            if at is not None:
+                return at
+        return None
 
     @staticmethod
     def _cut(data: bytes) -> int:
@@ -161,9 +186,11 @@ class Scanner:
     def _line(self, file: str, data: bytes, hit: _Hit, line: int, absorbed: set[int]) -> None:
         raw = data[hit.start : hit.end].decode("utf-8", "replace").rstrip("\r").replace("\0", "")
         parts = split(raw, self._year)
+        fresh = False
         if parts.uptime is not None:
             if self._last_uptime is not None and parts.uptime + 60 < self._last_uptime:
                 self._boot += 1
+                fresh = True
             self._last_uptime = parts.uptime
         known = False
         for number in sorted(hit.kinds - {-1}):
@@ -175,6 +202,8 @@ class Scanner:
             self._seen[number] += 1
             if kind.level == "noise":
                 continue
+            if kind.name == BOOT and self._seen[number] > 1 and not fresh:
+                self._boot += 1
             self._event(file, data, hit, line, kind, match, parts, raw, absorbed)
         if not known and -1 in hit.kinds:
             self._unexplained(file, line, raw, parts.message)
@@ -201,7 +230,7 @@ class Scanner:
         self._order += 1
         event = Event(
             kind=kind.name, subject=subject, evidence=evidence, fields=fields, more=more, at=parts.at,
-            uptime=parts.uptime, boot=self._boot, order=self._order, level=kind.level, alive=kind.alive,
+            uptime=parts.uptime, boot=self._boot, order=self._order, level=kind.level, alive=kind.alive, mark=kind.mark,
         )  # fmt: skip
         kept = self._kept.setdefault((kind.name, subject.id if subject else ""), _Kept([]))
         if len(kept.events) < KEEP:
@@ -209,7 +238,7 @@ class Scanner:
         else:
             kept.events[-1] = msgspec.structs.replace(event, order=kept.events[-1].order)
             kept.dropped += 1
-        if kind.facts and self._seen[self._kinds.index(kind)] <= ENOUGH:
+        if kind.facts and self._order <= MOST_FACTS:
             self._emit(kind, fields, bdf, evidence)
 
     def _continuation(

@@ -23,13 +23,13 @@ from rocsteady.model.errors import (
     RocsteadyError,
     TimedOut,
 )
-from rocsteady.model.events import Event, EventLog, Unexplained
+from rocsteady.model.events import Event, EventLog, Span, Unexplained
 from rocsteady.model.facts import Fact, Gpu, NodeFacts, Note
 from rocsteady.model.findings import Diagnosis, Finding, Remedy
 
 __all__ = [
     "NODE", "Absent", "CatalogError", "Category", "Denied", "Diagnosis", "Event", "EventLog", "Evidence",
     "Fact", "Failed", "Finding", "Gap", "Gpu", "InputError", "LimitError", "NodeFacts", "Note", "ReadError",
-    "Remedy", "Risk", "RocsteadyError", "Role", "Severity", "Subject", "SubjectKind", "TimedOut",
+    "Remedy", "Risk", "RocsteadyError", "Role", "Severity", "Span", "Subject", "SubjectKind", "TimedOut",
     "Unexplained", "Verdict",
 ]  # fmt: skip

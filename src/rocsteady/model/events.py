@@ -28,6 +28,8 @@ class Event(msgspec.Struct, frozen=True):
     """error, notice or info; see ``events.kinds``."""
     alive: bool = False
     """The line says that a part works (driver ready, server listening)."""
+    mark: str = ""
+    """``crash`` or ``activity``; see ``events.kinds``."""
     order: int = 0
     """Position in reading order: compares events whose time stamps are missing."""
 
@@ -40,6 +42,14 @@ class Unexplained(msgspec.Struct, frozen=True):
     shape: str
 
 
+class Span(msgspec.Struct, frozen=True):
+    """The stretch of time that one log covers, by its first and last dated line."""
+
+    file: str
+    first: float
+    last: float
+
+
 class EventLog(msgspec.Struct, frozen=True):
     """All that one node's logs say."""
 
@@ -48,3 +58,4 @@ class EventLog(msgspec.Struct, frozen=True):
     files: tuple[str, ...] = ()
     clock_notes: tuple[str, ...] = ()
     """How time stamps were aligned, and where they could not be."""
+    spans: tuple[Span, ...] = ()

@@ -40,6 +40,37 @@ class Finding(msgspec.Struct, frozen=True):
     count: int = 1
 
 
+class Crash(msgspec.Struct, frozen=True):
+    """One crash and what preceded it in every source. ``at``: seconds since 1970, None where not dated."""
+
+    at: float | None
+    kind: str
+    subject: str
+    text: str
+    file: str
+    line: int | None
+    before: tuple[str, ...]
+
+
+class Coincidence(msgspec.Struct, frozen=True):
+    """One activity against all crashes. ``p_value`` is None where there is too little to compute one."""
+
+    activity: str
+    crashes: int
+    followed: int
+    expected: float
+    p_value: float | None
+    says: str
+
+
+class CrashTimeline(msgspec.Struct, frozen=True):
+    """All crashes of a node, and whether they follow some periodic activity."""
+
+    crashes: tuple[Crash, ...] = ()
+    coincidences: tuple[Coincidence, ...] = ()
+    says: str = ""
+
+
 class Diagnosis(msgspec.Struct, frozen=True):
     """The whole answer for one node. Findings are ordered: the first is the main root cause."""
 
@@ -49,5 +80,6 @@ class Diagnosis(msgspec.Struct, frozen=True):
     gaps: tuple[Gap, ...]
     timeline: tuple[dict[str, Any], ...]
     node: dict[str, Any]
+    crash_timeline: CrashTimeline = CrashTimeline()
     schema: str = "rocsteady.diagnosis/1"
     notes: tuple[str, ...] = ()
