@@ -8,32 +8,30 @@ from rocsteady.catalog import load_catalog
 from rocsteady.catalog.modes import Mode
 
 CATALOG = load_catalog()
-AGREED = set(
-    [
-        "gpu-init-failed",
-        "gpu-not-added-to-kfd",
-        "hsa-init-failed",
-        "no-gpu-visible",
-        "gpu-page-fault",
-        "gpu-memory-access-fault",
-        "ring-timeout",
-        "gpu-reset",
-        "gpu-reset-failed",
-        "queue-preemption-timeout",
-        "gpu-not-responding",
-        "hung-task",
-        "ras-poison-consumed",
-        "engine-start-failed",
-        "engine-process-died",
-        "python-traceback-unexplained",
-        "model-output-garbage",
-        "collective-timeout",
-        "rccl-error",
-        "pod-pending",
-        "container-restarting",
-        "host-oom-kill",
-    ]
-)
+AGREED = {
+    "gpu-init-failed",
+    "gpu-not-added-to-kfd",
+    "hsa-init-failed",
+    "no-gpu-visible",
+    "gpu-page-fault",
+    "gpu-memory-access-fault",
+    "ring-timeout",
+    "gpu-reset",
+    "gpu-reset-failed",
+    "queue-preemption-timeout",
+    "gpu-not-responding",
+    "hung-task",
+    "ras-poison-consumed",
+    "engine-start-failed",
+    "engine-process-died",
+    "python-traceback-unexplained",
+    "model-output-garbage",
+    "collective-timeout",
+    "rccl-error",
+    "pod-pending",
+    "container-restarting",
+    "host-oom-kill",
+}
 """Symptoms that many causes name."""
 
 
