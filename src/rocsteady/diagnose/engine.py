@@ -10,6 +10,7 @@ from rocsteady.diagnose.lookup import gpu_key
 from rocsteady.diagnose.matching import Match, Open, find_matches
 from rocsteady.diagnose.probes import PROBES
 from rocsteady.diagnose.ranking import Ranked, rank
+from rocsteady.diagnose.suppress import suppress
 from rocsteady.diagnose.template import fill, shorten
 from rocsteady.diagnose.timeline import crash_timeline
 from rocsteady.model import (
@@ -22,6 +23,8 @@ from rocsteady.model import (
     Gap,
     NodeFacts,
     Remedy,
+    Suppressed,
+    Suppression,
     Verdict,
 )
 
@@ -32,16 +35,21 @@ TIMELINE = 200
 
 
 def diagnose(
-    facts: NodeFacts, log: EventLog, catalog: Catalog, now: float, probes: dict[str, Probe] | None = None
+    facts: NodeFacts,
+    log: EventLog,
+    catalog: Catalog,
+    now: float,
+    suppressions: tuple[Suppression, ...] = (),
+    probes: dict[str, Probe] | None = None,
 ) -> Diagnosis:
-    """Judge one node. ``now`` is wall-clock time in seconds since 1970."""
+    """Judge one node. ``now`` is wall-clock time in seconds since 1970: suppressions end by it."""
     world = World(facts, log)
     matches, unknown = find_matches(catalog, world, PROBES if probes is None else probes)
+    matches, hidden = suppress(matches, suppressions, now)
     ranked = rank(matches)
     ids = _ids(ranked)
     findings = tuple(_finding(r, ids[i], ids, facts) for i, r in enumerate(ranked))
     used = {id(e) for r in ranked for e in r.match.events}
-    del now  # reserved: findings that depend on age take it from here
     return Diagnosis(
         verdict=verdict(findings, world),
         findings=findings,
@@ -51,6 +59,15 @@ def diagnose(
         node=_node(facts),
         crash_timeline=crash_timeline(log),
         notes=log.clock_notes,
+        suppressed=tuple(
+            Suppressed(
+                m.mode.id,
+                _finding(Ranked(m, m.role, (), False), m.mode.id, [], facts).title,
+                s.reason,
+                s.expires.isoformat(),
+            )
+            for m, s in hidden
+        ),
     )
 
 

@@ -35,6 +35,12 @@ class Builder:
             else:
                 self._notes.append(row)
 
+    def absorb(self, other: Builder) -> None:
+        """Take over everything that another builder holds."""
+        self._rows.extend(other._rows)
+        self.add(other._gaps.values())
+        self._notes.extend(other._notes)
+
     def build(self) -> NodeFacts:
         """Merge. A value that does not fit its field becomes a gap, never an exception."""
         tree: dict[str, Any] = {}

@@ -26,10 +26,39 @@ from rocsteady.model.errors import (
 from rocsteady.model.events import Event, EventLog, Span, Unexplained
 from rocsteady.model.facts import Fact, Gpu, NodeFacts, Note
 from rocsteady.model.findings import Diagnosis, Finding, Remedy
+from rocsteady.model.suppression import Suppressed, Suppression
 
 __all__ = [
-    "NODE", "Absent", "CatalogError", "Category", "Denied", "Diagnosis", "Event", "EventLog", "Evidence",
-    "Fact", "Failed", "Finding", "Gap", "Gpu", "InputError", "LimitError", "NodeFacts", "Note", "ReadError",
-    "Remedy", "Risk", "RocsteadyError", "Role", "Severity", "Span", "Subject", "SubjectKind", "TimedOut",
-    "Unexplained", "Verdict",
-]  # fmt: skip
+    "NODE",
+    "Absent",
+    "CatalogError",
+    "Category",
+    "Denied",
+    "Diagnosis",
+    "Event",
+    "EventLog",
+    "Evidence",
+    "Fact",
+    "Failed",
+    "Finding",
+    "Gap",
+    "Gpu",
+    "InputError",
+    "LimitError",
+    "NodeFacts",
+    "Note",
+    "ReadError",
+    "Remedy",
+    "Risk",
+    "RocsteadyError",
+    "Role",
+    "Severity",
+    "Span",
+    "Subject",
+    "SubjectKind",
+    "Suppressed",
+    "Suppression",
+    "TimedOut",
+    "Unexplained",
+    "Verdict",
+]

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from rocsteady.model.base import Category, Evidence, Gap, Risk, Role, Severity, Subject, Verdict
+from rocsteady.model.suppression import Suppressed
 
 
 class Remedy(msgspec.Struct, frozen=True):
@@ -81,5 +82,6 @@ class Diagnosis(msgspec.Struct, frozen=True):
     timeline: tuple[dict[str, Any], ...]
     node: dict[str, Any]
     crash_timeline: CrashTimeline = CrashTimeline()
+    suppressed: tuple[Suppressed, ...] = ()
     schema: str = "rocsteady.diagnosis/1"
     notes: tuple[str, ...] = ()

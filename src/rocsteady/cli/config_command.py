@@ -1,0 +1,54 @@
+"""``rocsteady config check`` and ``config example``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+EXAMPLE = """\
+# rocsteady.toml: looked for at $ROCSTEADY_CONFIG, ./rocsteady.toml,
+# $XDG_CONFIG_HOME/rocsteady/rocsteady.toml and /etc/rocsteady/rocsteady.toml; the first found is used.
+
+[catalog]
+# A folder with failure modes of your own (same form as the built-in ones).
+# directory = "/etc/rocsteady/modes"
+
+# A finding you know about. mode: id or slug; subject: shell pattern; reason and expires are required.
+# [[suppress]]
+# mode = "PCIE-0003"
+# subject = "0000:c1:00.0"
+# reason = "riser swap planned, ticket 4711"
+# expires = 2027-01-31
+"""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command group."""
+    group = typer.Typer(help="Look at the configuration.", no_args_is_help=True)
+    group.command("check", epilog="Example:\n\n  rocsteady config check rocsteady.toml")(check)
+    group.command("example")(example)
+    app.add_typer(group, name="config")
+
+
+def check(
+    file: Annotated[Path | None, typer.Argument(help="File to check; without it the one that would be used.")] = None,
+) -> None:
+    """Say which file is used and whether it is valid."""
+    from rocsteady.cli.config import candidates, load_config
+
+    config, used = load_config(file)
+    if used is None:
+        import os
+
+        places = ", ".join(map(str, candidates(dict(os.environ))))
+        sys.stdout.write(f"no configuration file (looked at {places}); defaults are used\n")
+        return
+    sys.stdout.write(f"{used}: valid, {len(config.suppress)} suppressions\n")
+
+
+def example() -> None:
+    """Print a commented configuration file."""
+    sys.stdout.write(EXAMPLE)
