@@ -1,0 +1,132 @@
+"""``rocsteady catalog list|show|search|verify``."""
+
+from __future__ import annotations
+
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from rocsteady.catalog import Catalog, Mode
+
+
+class Format(StrEnum):
+    """Output formats."""
+
+    text = "text"
+    json = "json"
+
+
+Folder = Annotated[Path | None, typer.Option("--catalog", help="Folder with failure modes of your own.")]
+Fmt = Annotated[Format, typer.Option("--format", "-f", help="Output format.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command group."""
+    group = typer.Typer(
+        help="The knowledge: failure modes with sources and examples.",
+        no_args_is_help=True,
+        epilog="Examples:\n\n  rocsteady catalog search page fault\n\n  rocsteady catalog show PCIE-0001",
+    )
+    group.command("list")(list_modes)
+    group.command("show", epilog="Example:\n\n  rocsteady catalog show FW-0001")(show)
+    group.command("search", epilog="Example:\n\n  rocsteady catalog search iommu hang")(search)
+    group.command("verify", epilog="Example:\n\n  rocsteady catalog verify --catalog ./modes")(verify)
+    app.add_typer(group, name="catalog")
+
+
+def list_modes(
+    category: Annotated[str | None, typer.Option(help="Only this category.")] = None,
+    catalog: Folder = None,
+    format: Fmt = Format.text,
+) -> None:
+    """List failure modes."""
+    modes = sorted(_load(catalog).modes.values(), key=lambda m: m.id)
+    if category is not None:
+        known = {m.category for m in modes}
+        if category not in known:
+            from rocsteady.model import InputError
+
+            raise InputError(f"--category {category!r}: one of {', '.join(sorted(known))}")
+        modes = [m for m in modes if m.category == category]
+    _print(modes, format)
+
+
+def show(
+    name: Annotated[str, typer.Argument(help="Id or slug.")], catalog: Folder = None, format: Fmt = Format.text
+) -> None:
+    """Show one failure mode in full."""
+    import msgspec
+
+    from rocsteady.catalog.pages import entry
+    from rocsteady.model import InputError
+
+    known = _load(catalog)
+    mode = known.modes.get(name.upper()) or known.by_slug(name.lower())
+    if mode is None:
+        raise InputError(f"no failure mode is called {name!r}; 'rocsteady catalog search {name}' looks in the texts")
+    if format is Format.json:
+        sys.stdout.write(msgspec.json.format(msgspec.json.encode(mode), indent=1).decode() + "\n")
+    else:
+        sys.stdout.write(entry(mode))
+
+
+def search(
+    words: Annotated[list[str], typer.Argument(help="Words; every one must occur.")],
+    catalog: Folder = None,
+    format: Fmt = Format.text,
+) -> None:
+    """Search failure modes by words in their text, causes, remedies and examples."""
+    from rocsteady.catalog.find import find
+
+    _print(find(_load(catalog), words), format)
+
+
+def verify(catalog: Folder = None, format: Fmt = Format.text) -> None:
+    """Run every example of every failure mode and check references. Exit code 1 when one fails."""
+    import msgspec
+
+    from rocsteady.cli.verify import problems
+
+    known = _load(catalog)
+    found = problems(known)
+    if format is Format.json:
+        raw = {"schema": "rocsteady.catalog-verify/1", "modes": len(known.modes), "problems": found}
+        sys.stdout.write(msgspec.json.format(msgspec.json.encode(raw), indent=1).decode() + "\n")
+    else:
+        for problem in found:
+            sys.stdout.write(f"{problem}\n")
+        sys.stdout.write(f"{len(known.modes)} failure modes, {len(found)} problems\n")
+    raise typer.Exit(1 if found else 0)
+
+
+def _load(folder: Path | None) -> Catalog:
+    from rocsteady.catalog import load_catalog
+    from rocsteady.cli.config import load_config
+    from rocsteady.model import InputError
+
+    config, _ = load_config()
+    folder = folder or (Path(config.catalog.directory) if config.catalog.directory else None)
+    if folder is not None and not folder.is_dir():
+        raise InputError(f"{folder}: no such directory")
+    return load_catalog(folder)
+
+
+def _print(modes: list[Mode], format: Format) -> None:
+    if format is Format.json:
+        import msgspec
+
+        rows = [
+            {"id": m.id, "slug": m.slug, "category": m.category, "role": m.role, "severity": m.severity,
+             "title": m.title}
+            for m in modes
+        ]  # fmt: skip
+        raw = {"schema": "rocsteady.catalog/1", "modes": rows}
+        sys.stdout.write(msgspec.json.format(msgspec.json.encode(raw), indent=1).decode() + "\n")
+        return
+    for m in modes:
+        sys.stdout.write(f"{m.id:12} {m.role:8} {m.severity:9} {m.category:24} {m.slug}\n")
+    sys.stdout.write(f"{len(modes)} failure modes\n")
