@@ -25,7 +25,11 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     source: where the wording comes from.
     level: ``error`` something is wrong; ``notice`` matters only beside other facts; ``info`` a good or neutral
         sign; ``noise`` healthy nodes print it too: never evidence, only kept out of ``unexplained``.
-    more: pattern of the lines that continue the message; named groups are added to the fields.
+    more: pattern of the lines that continue the message; named groups are added to the fields: the first value
+        stays, except that a group called ``last_...`` takes the last one.
+    shared: other kinds may also be found on the continuation lines (a traceback ends in the line that says what
+        is wrong).
+    ends: name of a group of ``more``; the line that fills it is the last of the message.
     alive: True for an ``info`` line that says that a part works: needed to call a node healthy.
     about: what the event is about; a ``gpu`` event without a PCI address is about the node.
     mark: ``crash`` for an end of service (engine death, OOM kill, GPU reset, hang), ``activity`` for something
@@ -42,6 +46,8 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     alive: bool = False
     more: str = ""
     more_limit: int = 24
+    shared: bool = False
+    ends: str = ""
     about: SubjectKind = "gpu"
     mark: Literal["", "crash", "activity"] = ""
     facts: dict[str, str] = {}

@@ -104,7 +104,7 @@ class Scanner:
         self._last_uptime = None
         pending = b""
         line = 1
-        absorbed: set[int] = set()
+        absorbed: dict[int, int] = {}
         first: float | None = None
         tail = b""
         while True:
@@ -118,7 +118,7 @@ class Scanner:
             cut = self._cut(data) if block else len(data)
             line = self._block(file, data, cut, line, absorbed)
             pending = data[cut:]
-            absorbed = {start - cut for start in absorbed if start >= cut}
+            absorbed = {start - cut: owner for start, owner in absorbed.items() if start >= cut}
             if not block:
                 break
         last = self._dated(reversed(tail.split(b"\n")))
@@ -141,8 +141,12 @@ class Scanner:
             return newline + 1
         return 0 if len(data) < 2 * BLOCK else len(data) - 256
 
-    def _block(self, file: str, data: bytes, cut: int, line: int, absorbed: set[int]) -> int:
-        """Work through one block; returns the line number at ``cut``. ``absorbed``: starts of used-up lines."""
+    def _block(self, file: str, data: bytes, cut: int, line: int, absorbed: dict[int, int]) -> int:
+        """Work through one block; returns the line number at ``cut``.
+
+        ``absorbed``: starts of lines that belong to an earlier message -> -1 where they are used up, else the
+        number of the kind that shares them.
+        """
         found: list[tuple[int, int]] = []
 
         def note(needle: int, _start: int, end: int, _flags: int, _context: object) -> None:
@@ -153,7 +157,10 @@ class Scanner:
         counted = 0
         for hit in self._hits(data, found, cut):
             if hit.start in absorbed:
-                continue
+                owner = absorbed[hit.start]
+                hit.kinds -= {-1, owner}
+                if owner < 0 or not hit.kinds:
+                    continue
             line += data.count(b"\n", counted, hit.start)
             counted = hit.start
             self._line(file, data, hit, line, absorbed)
@@ -183,7 +190,7 @@ class Scanner:
 
     # --- one line --------------------------------------------------------------------------------
 
-    def _line(self, file: str, data: bytes, hit: _Hit, line: int, absorbed: set[int]) -> None:
+    def _line(self, file: str, data: bytes, hit: _Hit, line: int, absorbed: dict[int, int]) -> None:
         raw = data[hit.start : hit.end].decode("utf-8", "replace").rstrip("\r").replace("\0", "")
         parts = split(raw, self._year)
         fresh = False
@@ -218,7 +225,7 @@ class Scanner:
         match: re.Match[str],
         parts: Split,
         raw: str,
-        absorbed: set[int],
+        absorbed: dict[int, int],
     ) -> None:
         fields = {k: v.strip() for k, v in match.groupdict().items() if v is not None}
         bdf = fields.get("bdf") or address(parts.message)
@@ -250,11 +257,12 @@ class Scanner:
         kind: Kind,
         bdf: str | None,
         fields: dict[str, str],
-        absorbed: set[int],
+        absorbed: dict[int, int],
     ) -> tuple[Evidence, ...]:
         """Lines behind the first one that belong to the message. Lines of other GPUs in between are skipped."""
         regex = kind.more_regex
         assert regex is not None
+        owner = self._kinds.index(kind) if kind.shared else -1
         found: list[Evidence] = []
         position = hit.end + 1
         skipped = 0
@@ -274,10 +282,16 @@ class Scanner:
                 break
             else:
                 found.append(Evidence(file, line, raw[:QUOTE]))
-                absorbed.add(position)
+                absorbed.setdefault(position, owner)
                 for key, value in match.groupdict().items():
-                    if value is not None:
+                    if value is None:
+                        continue
+                    if key.startswith("last_"):
+                        fields[key] = value.strip()
+                    else:
                         fields.setdefault(key, value.strip())
+                if match.groupdict().get(kind.ends) is not None:
+                    break
             position = end + 1
         return tuple(found)
 
