@@ -3,8 +3,16 @@
 from __future__ import annotations
 
 from rocsteady.events import (
+    engine_memory,
+    engine_start,
     kmsg_faults,
+    python_trace,
 )
 from rocsteady.events.kinds import Kind
 
-KINDS: tuple[Kind, ...] = (*kmsg_faults.KINDS,)
+KINDS: tuple[Kind, ...] = (
+    *kmsg_faults.KINDS,
+    *engine_memory.KINDS,
+    *engine_start.KINDS,
+    *python_trace.KINDS,
+)
