@@ -1,4 +1,7 @@
-"""Fills the templates of titles, causes and remedies: ``{ring}``, ``{kernel.release|this kernel}``."""
+"""Fills the templates of titles, causes and remedies: ``{ring}``, ``{code|error|not shown}``.
+
+Of several names the first one that has a value is taken; what stands behind the last bar is the default.
+"""
 
 from __future__ import annotations
 
@@ -15,14 +18,15 @@ def fill(template: str, bindings: dict[str, str], facts: NodeFacts, gpu: Gpu | N
     """Replace every field by an event's field, a fact, or the default behind '|'; '?' when there is neither."""
 
     def value(match: re.Match[str]) -> str:
-        name = match[1]
-        if bindings.get(name):
-            return bindings[name]
-        if "." in name:
-            found = lookup(facts, name, gpu)
-            if found.value not in (None, "", ()):
-                return show(found.value)
-        return match[2] if match[2] is not None else "?"
+        *others, default = match[2].split("|") if match[2] is not None else ["?"]
+        for name in (match[1], *others):
+            if bindings.get(name):
+                return bindings[name]
+            if "." in name:
+                found = lookup(facts, name, gpu)
+                if found.value not in (None, "", ()):
+                    return show(found.value)
+        return default
 
     return " ".join(_FIELD.sub(value, template).split())
 

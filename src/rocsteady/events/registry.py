@@ -7,6 +7,14 @@ from rocsteady.events import (
     engine_start,
     kmsg_faults,
     python_trace,
+    amd_smi,
+    kmsg_faults,
+    kmsg_host,
+    kmsg_ras,
+    kmsg_reset,
+    kmsg_rings,
+    kmsg_smu,
+    kmsg_xgmi,
 )
 from rocsteady.events.kinds import Kind
 
@@ -16,3 +24,12 @@ KINDS: tuple[Kind, ...] = (
     *engine_start.KINDS,
     *python_trace.KINDS,
 )
+    *kmsg_rings.KINDS,
+    *kmsg_reset.KINDS,
+    *kmsg_ras.KINDS,
+    *kmsg_xgmi.KINDS,
+    *kmsg_smu.KINDS,
+    *kmsg_host.KINDS,
+    *amd_smi.KINDS,
+)
+"""All kinds, in the order of the list above."""
