@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from rocsteady.events import (
+    amd_smi,
     engine_memory,
     engine_start,
-    kmsg_faults,
-    python_trace,
-    amd_smi,
     kmsg_faults,
     kmsg_host,
     kmsg_ras,
@@ -15,21 +13,21 @@ from rocsteady.events import (
     kmsg_rings,
     kmsg_smu,
     kmsg_xgmi,
+    python_trace,
 )
 from rocsteady.events.kinds import Kind
 
 KINDS: tuple[Kind, ...] = (
-    *kmsg_faults.KINDS,
+    *amd_smi.KINDS,
     *engine_memory.KINDS,
     *engine_start.KINDS,
+    *kmsg_faults.KINDS,
+    *kmsg_host.KINDS,
+    *kmsg_ras.KINDS,
+    *kmsg_reset.KINDS,
+    *kmsg_rings.KINDS,
+    *kmsg_smu.KINDS,
+    *kmsg_xgmi.KINDS,
     *python_trace.KINDS,
 )
-    *kmsg_rings.KINDS,
-    *kmsg_reset.KINDS,
-    *kmsg_ras.KINDS,
-    *kmsg_xgmi.KINDS,
-    *kmsg_smu.KINDS,
-    *kmsg_host.KINDS,
-    *amd_smi.KINDS,
-)
-"""All kinds, in the order of the list above."""
+"""All kinds."""
