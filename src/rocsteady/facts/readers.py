@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
 
-from rocsteady.facts.sections import Section
+from rocsteady.facts.sections import LOG, Section
 from rocsteady.model import Fact, Gap, Note
 
 Row = Fact | Gap | Note
@@ -39,6 +39,8 @@ SNIFF = 256 * 1024
 
 def read_section(readers: Iterable[TextReader], section: Section) -> Iterator[Row]:
     """All rows of all readers that take this section."""
+    if section.command == LOG:
+        return
     head = section.text[:SNIFF]
     for reader in readers:
         by_name = section.command is not None and reader.commands is not None and reader.commands.match(section.command)

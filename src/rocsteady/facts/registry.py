@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
-from rocsteady.facts import environment, notes, uname
+from rocsteady.facts import (
+    container_documents,
+    container_run,
+    engine_launch,
+    environment,
+    kubectl_describe,
+    notes,
+    uname,
+)
 from rocsteady.facts.readers import TextReader
 
 TEXT_READERS: tuple[TextReader, ...] = (
     notes.READER,
     environment.READER,
+    container_run.READER,
+    container_documents.READER,
+    engine_launch.READER,
+    kubectl_describe.DESCRIBE,
+    kubectl_describe.GET,
+    kubectl_describe.LABELS,
     uname.READER,
 )

@@ -48,6 +48,8 @@ class Kernel(msgspec.Struct, kw_only=True):
     command_line: dict[str, str] | None = None
     """Parameter -> value; a bare word has the value ''."""
     command_line_text: str | None = None
+    config: dict[str, str] = {}
+    """Build options as CONFIG_HSA_AMD -> y, m, n (``is not set``)."""
     tainted: int | None = None
     lockdown: str | None = None
     secure_boot: bool | None = None
@@ -335,8 +337,47 @@ class ContainerSpec(msgspec.Struct, kw_only=True):
     cpuset: str | None = None
     user: str | None = None
     runtime: str | None = None
+    """docker, podman, apptainer, kubernetes, or the OCI runtime that was asked for."""
+    gpus: str | None = None
+    """What --gpus, --rocm, --nv ask for."""
     gpu_request: int | None = None
+    gpu_resource: str | None = None
+    """Resource name of the request: amd.com/gpu, nvidia.com/gpu."""
     command: str | None = None
+    state: str | None = None
+    reason: str | None = None
+    """Of the present state: CrashLoopBackOff, ..."""
+    last_reason: str | None = None
+    """Of the last end: OOMKilled, Error, Completed."""
+    exit_code: int | None = None
+    restarts: int | None = None
+
+
+class Pod(msgspec.Struct, kw_only=True):
+    """One line of ``kubectl get pods``."""
+
+    status: str | None = None
+    ready: str | None = None
+    restarts: int | None = None
+    node: str | None = None
+
+
+class Kubernetes(msgspec.Struct, kw_only=True):
+    """What kubectl says about a node and the pods on it. Counts are of ``amd.com/gpu``."""
+
+    node_ready: bool | None = None
+    node_unschedulable: bool | None = None
+    gpu_capacity: int | None = None
+    gpu_allocatable: int | None = None
+    gpu_requested: int | None = None
+    conditions: dict[str, str] = {}
+    """MemoryPressure, DiskPressure, ... -> True, False, Unknown."""
+    taints: tuple[str, ...] | None = None
+    labels: dict[str, str] = {}
+    """Labels that name a GPU: amd.com/..., feature.node.kubernetes.io/..., beta.amd.com/..."""
+    pods: dict[str, Pod] = {}
+    kubelet_version: str | None = None
+    container_runtime: str | None = None
 
 
 class Engine(msgspec.Struct, kw_only=True):
@@ -406,6 +447,7 @@ class NodeFacts(msgspec.Struct, kw_only=True):
     rocm: Rocm = msgspec.field(default_factory=Rocm)
     engine: Engine = msgspec.field(default_factory=Engine)
     container: ContainerSpec | None = None
+    kubernetes: Kubernetes = msgspec.field(default_factory=Kubernetes)
     commands_missing: tuple[str, ...] = ()
     notes: tuple[Note, ...] = ()
     gaps: tuple[Gap, ...] = ()
