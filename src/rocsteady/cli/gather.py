@@ -36,20 +36,24 @@ def gather(source: Input, now: float) -> Node:
 
 
 def gather_all(sources: Sequence[Input], now: float) -> list[Node]:
-    """Read all inputs; those that name the same host, or none, are one node."""
+    """Read all inputs. Those that name the same host are one node.
+
+    A tree or archive without a host name is a node of its own; loose files without one belong to the only other
+    node there is, else they are a node together.
+    """
     groups: dict[str, list[tuple[Input, Builder, EventLog]]] = {}
-    nameless: list[tuple[Input, Builder, EventLog]] = []
+    loose: list[tuple[Input, Builder, EventLog]] = []
     for source in sources:
         builder, log = _read(source, now)
         host = builder.build().host.name
-        if host:
-            groups.setdefault(host, []).append((source, builder, log))
+        if host is None and source.kind == "heap":
+            loose.append((source, builder, log))
         else:
-            nameless.append((source, builder, log))
-    if nameless and len(groups) == 1:
-        next(iter(groups.values())).extend(nameless)
-    elif nameless:
-        groups[""] = nameless
+            groups.setdefault(host or source.label, []).append((source, builder, log))
+    if loose and len(groups) == 1:
+        next(iter(groups.values())).extend(loose)
+    elif loose:
+        groups[""] = loose
     return [_merge(group) for group in groups.values()]
 
 
