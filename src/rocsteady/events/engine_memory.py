@@ -30,10 +30,10 @@ KINDS = (
     Kind(
         name="vllm-kv-cache-below-one-request",
         needles=("KV cache is needed, which is larger than", "number of tokens that can be stored in KV cache"),
-        pattern=r"max(?:imum)? seq(?:uence)? len(?:gth)? \(?(?P<length>\d+)\)?.{0,60}?\(?(?P<needed>[\d.]+) ?GiB KV cache is needed,"
-        r" which is larger than the available KV cache memory \((?P<available>[\d.]+) ?GiB\)"
+        pattern=r"max(?:imum)? seq(?:uence)? len(?:gth)? \(?(?P<length>\d+)\)?(?:.{0,60}?\(?(?P<needed>[\d.]+) ?GiB KV cache is"
+        r" needed, which is larger than the available KV cache memory \((?P<available>[\d.]+) ?GiB\)"
         r"(?:.*?maximum model length is (?P<fits>\d+))?"
-        r"|max seq len \((?P<wanted>\d+)\) is larger than the maximum number of tokens that can be stored in KV cache \((?P<tokens>\d+)\)",
+        r"| is larger than the maximum number of tokens that can be stored in KV cache \((?P<tokens>\d+)\))",
         sample=(
             "ValueError: To serve at least one request with the models's max seq len (131072), (4.11 GiB KV cache is needed, "
             "which is larger than the available KV cache memory (4.0 GiB). Based on the available memory, the estimated "
@@ -123,9 +123,9 @@ KINDS = (
     ),
     Kind(
         name="ggml-out-of-memory",
-        needles=("ROCm error: out of memory", "cudaMalloc failed: out of memory", "hipMalloc failed: out of memory",
+        needles=("ROCm error: out of memory", "CUDA error: out of memory", "cudaMalloc failed: out of memory", "hipMalloc failed: out of memory",
                  "unable to allocate ROCm", "ggml_cuda_device_malloc"),
-        pattern=r"ROCm error: out of memory|allocating (?P<size>[\d.]+ MiB) on device (?P<device>\d+): (?:cuda|hip)Malloc failed: out of memory"
+        pattern=r"(?:ROCm|CUDA) error: out of memory|allocating (?P<size>[\d.]+ MiB) on device (?P<device>\d+): (?:cuda|hip)Malloc failed: out of memory"
         r"|(?:cuda|hip)Malloc failed: out of memory|unable to allocate ROCm(?P<buffer>\d+) (?:buffer|\w+ buffer)|ggml_cuda_device_malloc\(",
         sample=(
             "ollama[30103]: ROCm error: out of memory",
@@ -133,6 +133,15 @@ KINDS = (
             "llama_model_load: error loading model: unable to allocate ROCm0 buffer",
         ),
         source="https://github.com/ollama/ollama/issues/11713",
+        about="service",
+    ),
+    Kind(
+        name="ggml-error-place",
+        needles=("current device:",),
+        pattern=r"current device: (?P<hip_index>\d+), in function (?P<function>\w+)",
+        more=r"^\s*(?P<call>\w+)\(",
+        sample="  current device: 1, in function stream at ggml/src/ggml-cuda/common.cuh:814",
+        source="https://github.com/ggml-org/llama.cpp/issues/8618",
         about="service",
     ),
     Kind(
