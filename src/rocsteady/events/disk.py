@@ -49,8 +49,9 @@ KINDS = (
         name="filesystem-failed",
         needles=("Remounting filesystem read-only", "Filesystem has been shut down", "EXT4-fs error", "Metadata corruption detected",
                  "forced readonly", "Log I/O Error"),
-        pattern=r"(?P<fs>EXT4-fs|XFS|BTRFS)(?: \w+)? \((?:device )?(?P<device>[\w/-]+)[^)]*\):? ?.*?(?P<what>Remounting filesystem read-only"
-        r"|Filesystem has been shut down|Log I/O Error|Metadata corruption detected|forced readonly|error)",
+        pattern=r"(?P<fs>EXT4-fs|XFS|BTRFS)(?: \w+)? \((?:device )?(?P<device>[\w/-]+)[^)]*\):? ?.*?"
+        r"(?P<what>Remounting filesystem read-only|Filesystem has been shut down|Log I/O Error|Metadata corruption detected|forced readonly)"
+        r"|EXT4-fs error \(device (?P<device2>[\w-]+)\)",
         sample=(
             "EXT4-fs (nvme0n1p2): Remounting filesystem read-only",
             "XFS (sdb1): Filesystem has been shut down due to log error (0x2).",

@@ -25,6 +25,7 @@ KINDS = (
             "shmem-rss:4096kB, UID:0 pgtables:1kB oom_score_adj:985",
         ),
         source=_MM + "oom_kill.c",
+        mark="crash",
         about="node",
     ),
     Kind(
@@ -77,6 +78,7 @@ KINDS = (
             "vllm.service: systemd-oomd killed 12 process(es) in this unit.",
         ),
         source="https://www.freedesktop.org/software/systemd/man/latest/systemd-oomd.service.html",
+        mark="crash",
         about="node",
     ),
     Kind(
@@ -85,6 +87,7 @@ KINDS = (
         pattern=r"sending (?P<signal>SIGTERM|SIGKILL) to process (?P<pid>\d+) uid \d+ \"(?P<process>[^\"]+)\": .*?VmRSS (?P<rss_mib>\d+) MiB",
         sample='earlyoom[700]: sending SIGTERM to process 4312 uid 0 "python3": badness 906, oom_score 906, VmRSS 245123 MiB',
         source="https://github.com/rfjakob/earlyoom",
+        mark="crash",
         about="node",
     ),
     Kind(

@@ -18,6 +18,7 @@ KINDS = (
         sample=("CRON[4211]: (root) CMD (   cd / && run-parts --report /etc/cron.hourly)", "anacron[11]: Job `cron.daily' started"),
         source="https://man7.org/linux/man-pages/man8/cron.8.html",
         level="notice",
+        mark="activity",
         about="node",
     ),
     Kind(
@@ -29,6 +30,7 @@ KINDS = (
                 "systemd[1]: logrotate.service: Deactivated successfully."),
         source="https://github.com/logrotate/logrotate",
         level="notice",
+        mark="activity",
         about="node",
     ),
     Kind(
@@ -43,6 +45,7 @@ KINDS = (
                 "systemd[1]: Starting Cleanup of Temporary Directories..."),
         source=_SYSTEMD + "systemd.timer.html",
         level="notice",
+        mark="activity",
         about="node",
     ),
     Kind(
@@ -53,6 +56,7 @@ KINDS = (
         sample=('INFO:     10.0.0.9:51234 - "GET /metrics HTTP/1.1" 200 OK', "telegraf[801]: 2026-01-01T03:00:10Z I! [agent] gather"),
         source="https://github.com/prometheus/node_exporter",
         level="notice",
+        mark="activity",
         about="node",
     ),
     Kind(
@@ -62,6 +66,7 @@ KINDS = (
         sample="CRON[811]: (root) CMD (/usr/local/bin/restic backup /srv)",
         source="https://man7.org/linux/man-pages/man8/cron.8.html",
         level="notice",
+        mark="activity",
         about="node",
     ),
     Kind(
@@ -75,6 +80,7 @@ KINDS = (
         ),
         source="https://man7.org/linux/man-pages/man1/dpkg.1.html",
         level="notice",
+        mark="activity",
         about="node",
     ),
     Kind(
@@ -84,6 +90,7 @@ KINDS = (
         sample="2026-01-02 06:41:11 install linux-image-6.8.0-60-generic:amd64 <none> 6.8.0-60.63",
         source="https://man7.org/linux/man-pages/man1/dpkg.1.html",
         level="notice",
+        mark="activity",
         about="node",
     ),
     Kind(
@@ -93,6 +100,7 @@ KINDS = (
         sample="2026-01-02 06:40:01,123 INFO Packages that will be upgraded: amdgpu-dkms libdrm-amdgpu1",
         source="https://wiki.debian.org/UnattendedUpgrades",
         level="notice",
+        mark="activity",
         about="node",
     ),
     Kind(
@@ -104,6 +112,7 @@ KINDS = (
         sample="Restarting services...\n systemctl restart vllm.service containerd.service",
         source="https://github.com/liske/needrestart",
         level="notice",
+        mark="activity",
         about="node",
     ),
     Kind(
@@ -113,6 +122,7 @@ KINDS = (
         sample=("systemd[1]: Reloading requested from client PID 4711 ('systemctl') (unit session-3.scope)...", "systemd[1]: Reloading."),
         source=_SYSTEMD + "systemctl.html",
         level="notice",
+        mark="activity",
         about="node",
     ),
     Kind(
@@ -124,6 +134,7 @@ KINDS = (
                 "chronyd[700]: Forward time jump detected!"),
         source="https://chrony-project.org/doc/4.4/chronyd.html",
         level="notice",
+        mark="activity",
         about="node",
     ),
     Kind(

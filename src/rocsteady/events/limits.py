@@ -50,7 +50,12 @@ KINDS = (
     ),
     Kind(
         name="threads-exhausted",
-        needles=("can't start new thread", "pthread_create failed", "Resource temporarily unavailable", "unable to create new native thread"),
+        needles=(
+            "can't start new thread",
+            "pthread_create failed",
+            "Resource temporarily unavailable",
+            "unable to create new native thread",
+        ),
         pattern=r"can't start new thread|pthread_create failed|fork: (?:retry: )?(?:Resource temporarily unavailable)"
         r"|BlockingIOError: \[Errno 11\] Resource temporarily unavailable|thread.{0,40}Resource temporarily unavailable"
         r"|RLIMIT_NPROC (?P<nproc>\d+) current|clone(?:3)?\(?.{0,20}EAGAIN",
@@ -92,7 +97,13 @@ KINDS = (
     ),
     Kind(
         name="shm-exhausted",
-        needles=("/dev/shm", "out of shared memory", "shared memory limit", "unable to allocate shared memory", "shared memory object"),
+        needles=(
+            "/dev/shm",
+            "out of shared memory",
+            "shared memory limit",
+            "unable to allocate shared memory",
+            "shared memory object",
+        ),
         pattern=r"(?:no space left on device|\[Errno 28\]).{0,40}/dev/shm(?!/nccl)|/dev/shm(?!/nccl).{0,60}no space left on device"
         r"|workers are out of shared memory|raise your shared memory limit|unable to (?:write to|resize|allocate|open) shared memory.{0,120}"
         r"(?:no space left|cannot allocate memory|\(28\))|exceeds memory available in /dev/shm",
@@ -109,7 +120,10 @@ KINDS = (
         name="bus-error",
         needles=("Bus error",),
         pattern=r"\bBus error\b|signal: Bus error|SIGBUS",
-        sample=("Bus error (core dumped)", "RuntimeError: DataLoader worker (pid 4211) is killed by signal: Bus error."),
+        sample=(
+            "Bus error (core dumped)",
+            "RuntimeError: DataLoader worker (pid 4211) is killed by signal: Bus error.",
+        ),
         source="https://man7.org/linux/man-pages/man7/signal.7.html",
         about="node",
     ),

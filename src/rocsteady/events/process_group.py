@@ -31,6 +31,7 @@ KINDS = (
             "milliseconds before timing out."
         ),
         source=_PG + "ProcessGroupNCCL.cpp",
+        mark="crash",
         about="node",
     ),
     Kind(
@@ -48,7 +49,11 @@ KINDS = (
     ),
     Kind(
         name="process-group-other-rank",
-        needles=("signal due to a collective timeout from", "flight recorder dump signal from another", "timeout signal from"),
+        needles=(
+            "signal due to a collective timeout from",
+            "flight recorder dump signal from another",
+            "timeout signal from",
+        ),
         pattern=r"(?:Received a (?:dump|timeout) signal|dump signal from another rank).*?(?:rank (?P<rank>\d+))?",
         sample="[rank3]:[E1010 ProcessGroupNCCL.cpp:1250] [PG 0 Rank 3] Received a dump signal due to a collective timeout from "
         "rank 5 and we will try our best to dump the debug info.",
