@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from rocsteady.cli import catalog_command, config_command, diagnose_command
+from rocsteady.cli import catalog_command, compat_command, config_command, diagnose_command
 
 app = typer.Typer(
     name="rocsteady",
@@ -16,6 +16,7 @@ app = typer.Typer(
 )
 diagnose_command.register(app)
 catalog_command.register(app)
+compat_command.register(app)
 config_command.register(app)
 
 
