@@ -27,4 +27,4 @@ def read_logs(source: Input, year: int, boot_time: float | None = None) -> tuple
             gaps.append(Gap(path, f"failed: {error.strerror}"))
     events, notes = align(scanner.events(), boot_time)
     log = EventLog(events, scanner.unexplained(), tuple(scanner.files), notes, tuple(scanner.spans))
-    return log, [*scanner.facts, *gaps]
+    return log, [*scanner.facts, *gaps, *source.fs.gaps]

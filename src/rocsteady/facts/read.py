@@ -8,7 +8,7 @@ from rocsteady.facts.readers import Row, read_section
 from rocsteady.facts.registry import TEXT_READERS
 from rocsteady.facts.sections import sections
 from rocsteady.hostfs import Input
-from rocsteady.model import Gap, ReadError
+from rocsteady.model import Gap, ReadError, TooLarge
 
 TEXT_FILE = 8 << 20
 """Command output beyond this is a log: the event scanner streams it, no text reader gets it."""
@@ -16,6 +16,7 @@ TEXT_FILE = 8 << 20
 
 def read_facts(source: Input) -> Iterator[Row]:
     """All rows, for a ``Builder``."""
+    yield from source.gaps
     for path in text_files(source):
         yield from read_text_file(source, path)
 
@@ -35,6 +36,8 @@ def read_text_file(source: Input, path: str) -> Iterator[Row]:
         if source.fs.stat(path).size > TEXT_FILE:
             return
         text = source.fs.text(path, TEXT_FILE)
+    except TooLarge:
+        return
     except ReadError as error:
         yield Gap(path, error.why)
         return

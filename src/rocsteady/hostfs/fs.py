@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import errno
 import fnmatch
-from collections.abc import Iterator
+import io
+import os
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
 import msgspec
 
+from rocsteady.hostfs import commands
+from rocsteady.hostfs.patient import PatientReader
 from rocsteady.hostfs.store import DirectoryStore, FileStat, Store, resolve, wrapped
-from rocsteady.model import Absent, Failed, ReadError
+from rocsteady.hostfs.textual import Recoder, recoded, wide_encoding
+from rocsteady.hostfs.unpack import HEAD, Unpacker, packing_of
+from rocsteady.model import Absent, Denied, Failed, Gap, ReadError, TimedOut, TooLarge
 
+RECORDED = "commands"
+"""The folder of a snapshot that holds what commands printed."""
 TEXT_LIMIT = 64 * 1024 * 1024
 """No pseudo-file or command output that we parse whole is near this; logs are streamed instead."""
 
@@ -26,7 +35,8 @@ class Output(msgspec.Struct, frozen=True):
 class HostFS:
     """Reads below one root. Every method raises a ``ReadError`` with the path, and nothing else.
 
-    ``live`` is True only for this machine: then ``command`` may run a read-only command.
+    ``live`` is True only for this machine: then ``command`` may run a read-only command, and pseudo-files are
+    read with a time limit. ``gaps`` collects damage that was met while streaming.
     """
 
     def __init__(self, root: Path | str | Store = "/", *, live: bool | None = None, label: str = "") -> None:
@@ -34,29 +44,83 @@ class HostFS:
         self.store: Store = store
         self.live = (str(root) == "/") if live is None else live
         self.label = label
+        self.gaps: list[Gap] = []
+        self._patient = PatientReader() if self.live else None
 
     def bytes(self, path: str, limit: int = TEXT_LIMIT) -> bytes:
-        """Whole file in one read; ``Failed`` when it is larger than ``limit``."""
-        with self.store.open(path) as handle:
-            try:
-                data = _read_up_to(handle, limit + 1)
-            except OSError as error:
-                raise wrapped(path, error) from error
+        """Whole file in one read; ``TooLarge`` when it is larger than ``limit``."""
+        if self._patient is not None and path.lstrip("/").startswith(("sys/", "proc/")):
+            data = _read_pseudo(self._patient, self.store, path, limit + 1)
+        else:
+            with self.store.open(path) as handle:
+                data = _read_all(path, handle, limit + 1)
         if len(data) > limit:
-            raise Failed(path, f"larger than {limit} bytes")
+            raise TooLarge(path, f"larger than {limit} bytes")
         return data
 
     def text(self, path: str, limit: int = TEXT_LIMIT) -> str:
-        """Whole file as text: UTF-8 with invalid bytes replaced, NUL padding stripped."""
-        return self.bytes(path, limit).decode("utf-8", "replace").replace("\0", "")
+        """Whole file as text: unpacked where it is compressed, UTF-16 or UTF-8 with invalid bytes replaced, no NUL."""
+        data = self.bytes(path, limit)
+        if packing_of(data[:16]) is not None:
+            with self.open(path) as handle:
+                data = _read_all(path, handle, limit + 1)
+            if len(data) > limit:
+                raise TooLarge(path, f"larger than {limit} bytes")
+        return recoded(data)
 
     def line(self, path: str) -> str:
         """A one-line pseudo-file without its line end."""
         return self.text(path).strip()
 
     def open(self, path: str) -> BinaryIO:
-        """Stream a regular file."""
-        return self.store.open(path)
+        """Stream a regular file as text: unpacked where it is compressed, UTF-8 where it is UTF-16.
+
+        Damage ends the stream early and adds a ``Gap`` to ``gaps``.
+        """
+        raw = self.store.open(path)
+        try:
+            head = raw.read(HEAD)
+            raw.seek(0)
+        except OSError as error:
+            raw.close()
+            raise wrapped(path, error) from error
+        packing = packing_of(head)
+        if packing is not None:
+            return io.BufferedReader(
+                Unpacker(
+                    raw,
+                    packing,
+                    path,
+                    refuse=lambda text: Failed(path, text.partition(": ")[2]),
+                    on_damage=lambda why: self.gaps.append(Gap(path, f"malformed: {why}")),
+                ),
+                1 << 18,
+            )
+        encoding = wide_encoding(head)
+        if encoding is not None:
+            return io.BufferedReader(Recoder(raw, encoding), 1 << 18)
+        return raw
+
+    def command(self, argv: Sequence[str]) -> Output:
+        """What a read-only command prints, live, or printed when the input was taken.
+
+        Live only the exact command lines of ``commands.ALLOWED`` run, with a time limit, without a shell.
+        Raises Absent, Denied, TimedOut or Failed; their path is where a snapshot keeps the output.
+        """
+        name = commands.slug(tuple(argv))
+        path = f"{RECORDED}/{name}"
+        if self.live:
+            status, data, detail = commands.run(tuple(argv))
+            if status == "ok":
+                return Output(path, recoded(data))
+            errors = {"absent": Absent, "denied": Denied, "timeout": TimedOut}
+            raise errors.get(status, Failed)(path, detail)
+        for place in (path, *self.glob(f"sos_commands/*/{name}")):
+            try:
+                return Output(place, self.text(place))
+            except Absent:
+                continue
+        raise Absent(path)
 
     def stat(self, path: str) -> FileStat:
         """Stat, links followed."""
@@ -124,7 +188,9 @@ class HostFS:
             folder = todo.pop()
             try:
                 names = self.names(folder)
-            except ReadError:
+            except ReadError as error:
+                if not isinstance(error, Absent):
+                    self.gaps.append(Gap(folder or ".", error.why))
                 continue
             below: list[str] = []
             for name in names:
@@ -141,6 +207,25 @@ class HostFS:
                     if seen >= limit:
                         return
             todo.extend(reversed(below))
+
+
+def _read_pseudo(patient: PatientReader, store: Store, path: str, limit: int) -> bytes:
+    real = resolve(store, path)
+    if store.stat(real).kind != "file":
+        raise Failed(path, "not a regular file")
+    number, data = patient.read("/" + real, limit)
+    if number == errno.ETIMEDOUT:
+        raise TimedOut(path, f"no answer in {patient.seconds:g} s")
+    if number:
+        raise wrapped(path, OSError(number, os.strerror(number)))
+    return data
+
+
+def _read_all(path: str, handle: BinaryIO, limit: int) -> bytes:
+    try:
+        return _read_up_to(handle, limit)
+    except OSError as error:
+        raise wrapped(path, error) from error
 
 
 def _read_up_to(handle: BinaryIO, limit: int) -> bytes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import tempfile
+import stat
 from collections.abc import Sequence
 from pathlib import Path
 from typing import BinaryIO, Literal
@@ -11,26 +11,131 @@ from typing import BinaryIO, Literal
 import msgspec
 
 from rocsteady.hostfs.fs import HostFS
-from rocsteady.hostfs.store import FilesStore
-from rocsteady.model import InputError
+from rocsteady.hostfs.indexed import MergedStore
+from rocsteady.hostfs.limits import DEFAULT, Budget, Limits
+from rocsteady.hostfs.pieces import CONTENT, Piece, directory_piece, file_piece, single
+from rocsteady.hostfs.spool import Spool, kept
+from rocsteady.hostfs.store import DirectoryStore, FilesStore, Store
+from rocsteady.model import Gap, InputError, LimitError, ReadError
 
-TREE_MARKS = ("proc", "sys", "etc", "sos_commands")
-"""A directory with one of these is a tree, any other a heap of loose files (DESIGN)."""
+HEAP_FILES = 20_000
+"""Files of a heap that are looked at; a folder of more is no collection of logs (a home directory, say)."""
+BESIDE = "logs/"
+"""Where loose files appear in the tree that they were named together with."""
 
 
 class Input(msgspec.Struct, frozen=True):
-    """One node's worth of input. A tree has paths of a root file system; a heap has loose files."""
+    """One node's worth of input. A tree has paths of a root file system; a heap has loose files.
+
+    ``gaps``: what of the input itself could not be used (a truncated archive, an encrypted member).
+    """
 
     fs: HostFS
     kind: Literal["live", "tree", "heap"]
     label: str
+    gaps: tuple[Gap, ...] = ()
 
 
-def open_inputs(arguments: Sequence[str], stdin: BinaryIO, root: Path | None = None) -> list[Input]:
-    """Open what the user named; loose files go together into one heap.
+class _Named(msgspec.Struct):
+    """A tree or heap that is an input of its own."""
+
+    label: str
+    kind: Literal["tree", "heap"]
+    store: Store
+    gaps: tuple[Gap, ...]
+
+
+class _Gathering:
+    """Collects the arguments of one command line."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.budget = Budget(limits)
+        self.named: list[_Named] = []
+        self.loose: dict[str, tuple[Store, str]] = {}
+        self.gaps: list[Gap] = []
+        self._seen: set[tuple[int, int]] = set()
+
+    def new(self, status: os.stat_result) -> bool:
+        """Whether this file or directory was not named before under whatever name."""
+        key = (status.st_dev, status.st_ino)
+        if key in self._seen:
+            return False
+        self._seen.add(key)
+        return True
+
+    def add_loose(self, name: str, store: Store, path: str) -> None:
+        """Take a loose file; a second one of the same name gets a number."""
+        free, number = name, 2
+        while free in self.loose:
+            free, number = f"{name}.{number}", number + 1
+        self.loose[free] = (store, path)
+
+    def add_piece(self, label: str, piece: Piece) -> None:
+        """Take what a file turned out to be."""
+        if piece.kind == "loose":
+            self.add_loose(label, piece.store, CONTENT)
+            self.gaps.extend(piece.gaps)
+        elif piece.kind == "tree":
+            self.named.append(_Named(label, "tree", piece.store, piece.gaps))
+        else:
+            files, gaps = self.heap(piece.store, label)
+            self.named.append(_Named(label, "heap", MergedStore(files), (*piece.gaps, *gaps)))
+
+    def heap(self, store: Store, label: str) -> tuple[dict[str, tuple[Store, str]], list[Gap]]:
+        """The loose files of a heap. Archives in it are opened, one level deep: each is an input of its own."""
+        files: dict[str, tuple[Store, str]] = {}
+        fs = HostFS(store, live=False)
+        for path in fs.walk(limit=HEAP_FILES + 1):
+            if len(files) == HEAP_FILES:
+                fs.gaps.append(Gap(label, f"failed: more than {HEAP_FILES} files, the others were not looked at"))
+                break
+            files[path] = (store, path)
+            try:
+                piece = self._inner(store, path)
+            except LimitError:
+                raise
+            except InputError as error:
+                fs.gaps.append(Gap(path, f"failed: {str(error).partition(': ')[2]}"))
+                del files[path]
+                continue
+            if piece is None:
+                continue
+            del files[path]
+            fs.gaps.extend(piece.gaps)
+            if piece.kind == "tree":
+                self.named.append(_Named(f"{label}/{path}", "tree", piece.store, ()))
+                continue
+            inner = HostFS(piece.store, live=False)
+            for name in inner.walk(limit=HEAP_FILES):
+                files[path if piece.kind == "loose" else f"{path}/{name}"] = (piece.store, name)
+        return files, fs.gaps
+
+    def _inner(self, store: Store, path: str) -> Piece | None:
+        """What one file of a heap holds; None for a plain or unreadable one (the readers say why)."""
+        try:
+            handle = kept(store.open(path))
+        except (ReadError, OSError):
+            return None
+        try:
+            piece = file_piece(handle, path, self.budget)
+        except OSError:
+            piece = None
+        if piece is None:  # else the piece may serve contents from the open file
+            handle.close()
+        return piece
+
+
+def open_inputs(
+    arguments: Sequence[str], stdin: BinaryIO, root: Path | None = None, limits: Limits = DEFAULT
+) -> list[Input]:
+    """Open what the user named.
+
+    Each tree and each archive is a node of its own. Loose files belong to one node; when just one tree or
+    archive is named beside them, to that one (their names then start with ``logs/``).
 
     Raises:
-        InputError: an argument does not exist, cannot be read, or is no regular file or directory.
+        InputError: an argument does not exist, cannot be read, is damaged beyond use, or is no file or directory.
+        LimitError: an argument unpacks to more than a limit allows.
     """
     if root is not None:
         if not root.is_dir():
@@ -38,52 +143,99 @@ def open_inputs(arguments: Sequence[str], stdin: BinaryIO, root: Path | None = N
         return [Input(HostFS(root, live=str(root) == "/"), "tree", str(root))]
     if not arguments:
         return [Input(HostFS("/"), "live", "this machine")]
-    inputs: list[Input] = []
-    loose: dict[str, Path] = {}
+    gathering = _Gathering(limits)
     for argument in arguments:
-        if argument == "-":
-            loose["stdin"] = _spool(stdin)
-            continue
-        path = Path(argument)
-        try:
-            mode = path.stat()
-        except OSError as error:
-            raise InputError(f"{argument}: {error.strerror}") from error
-        if path.is_dir():
-            inputs.append(_directory(path))
-        elif path.is_file():
-            if not os.access(path, os.R_OK):
-                raise InputError(f"{argument}: Permission denied")
-            loose[_free_name(path, loose)] = path
-        else:
-            raise InputError(f"{argument}: neither a regular file nor a directory")
-        del mode
+        _argument(argument, stdin, gathering)
+    return _inputs(gathering)
+
+
+def _argument(argument: str, stdin: BinaryIO, gathering: _Gathering) -> None:
+    if argument in ("-", "/dev/stdin"):
+        _stream("stdin", stdin, gathering)
+        return
+    path = Path(argument)
+    try:
+        status = path.stat()
+    except (OSError, ValueError) as error:
+        raise InputError(f"{argument}: {_reason(error)}") from error
+    if not gathering.new(status):
+        return
+    if stat.S_ISDIR(status.st_mode):
+        _directory(path, gathering)
+    elif stat.S_ISREG(status.st_mode):
+        _file(path, gathering)
+    elif stat.S_ISFIFO(status.st_mode) and argument.startswith(("/dev/fd/", "/proc/self/fd/")):
+        # the shell's <(command): the other end is open already, so this cannot wait for a writer that never comes
+        with path.open("rb") as pipe:
+            _stream(argument.rpartition("/")[2], pipe, gathering)
+    else:
+        raise InputError(f"{argument}: neither a regular file nor a directory")
+
+
+def _reason(error: OSError | ValueError) -> str:
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
+
+
+def _directory(path: Path, gathering: _Gathering) -> None:
+    try:
+        os.listdir(path)
+    except OSError as error:
+        raise InputError(f"{path}: {_reason(error)}") from error
+    gathering.add_piece(str(path), directory_piece(DirectoryStore(path)))
+
+
+def _file(path: Path, gathering: _Gathering) -> None:
+    if str(path.resolve()) == "/proc/kmsg":  # reading it waits for the next message, for ever
+        raise InputError(f"{path}: not a file with an end; use the output of dmesg")
+    try:
+        handle = kept(path.open("rb", buffering=0))
+    except OSError as error:
+        raise InputError(f"{path}: {_reason(error)}") from error
+    name = path.name
+    try:
+        piece = file_piece(handle, str(path), gathering.budget)
+    except OSError as error:
+        handle.close()
+        raise InputError(f"{path}: {_reason(error)}") from error
+    if piece is None:
+        handle.close()
+        gathering.add_loose(name, FilesStore({name: path}), name)
+    else:
+        gathering.add_piece(name if piece.kind == "loose" else str(path), piece)
+
+
+def _stream(name: str, stream: BinaryIO, gathering: _Gathering) -> None:
+    """What can be read only once is kept in a nameless file: the readers look at it twice."""
+    spool = Spool(gathering.budget)
+    while chunk := stream.read(1 << 20):
+        spool.write(name, chunk)
+    piece = file_piece(spool.file, name, gathering.budget) if spool.size else None
+    gathering.add_piece(name, piece or Piece("loose", single(spool)))
+
+
+def _inputs(gathering: _Gathering) -> list[Input]:
+    named, loose, gaps = gathering.named, gathering.loose, tuple(gathering.gaps)
+    if loose and len(named) == 1:
+        only = named[0]
+        prefix = BESIDE if only.kind == "tree" else ""
+        beside: dict[str, tuple[Store, str]] = {}
+        for name, place in loose.items():
+            free, number = f"{prefix}{name}", 2
+            while _taken(only.store, free):
+                free, number = f"{prefix}{name}.{number}", number + 1
+            beside[free] = place
+        label = ", ".join([only.label, *loose])
+        store = MergedStore(beside, only.store)
+        return [Input(HostFS(store, live=False), only.kind, label, (*only.gaps, *gaps))]
+    inputs = [Input(HostFS(n.store, live=False), n.kind, n.label, n.gaps) for n in named]
     if loose:
-        inputs.append(Input(HostFS(FilesStore(loose), live=False), "heap", ", ".join(loose)))
+        inputs.append(Input(HostFS(MergedStore(loose), live=False), "heap", ", ".join(loose), gaps))
     return inputs
 
 
-def _directory(path: Path) -> Input:
+def _taken(store: Store, path: str) -> bool:
     try:
-        names = set(os.listdir(path))
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror}") from error
-    kind: Literal["tree", "heap"] = "tree" if names.intersection(TREE_MARKS) else "heap"
-    return Input(HostFS(path, live=False), kind, str(path))
-
-
-def _free_name(path: Path, taken: dict[str, Path]) -> str:
-    name = path.name
-    number = 2
-    while name in taken:
-        name = f"{path.name}.{number}"
-        number += 1
-    return name
-
-
-def _spool(stream: BinaryIO) -> Path:
-    """Standard input can be read once, our readers want to look twice: keep it in an unlinked-later file."""
-    with tempfile.NamedTemporaryFile(prefix="rocsteady-stdin-", delete=False) as file:
-        while chunk := stream.read(1 << 20):
-            file.write(chunk)
-        return Path(file.name)
+        store.stat(path)
+    except ReadError:
+        return False
+    return True

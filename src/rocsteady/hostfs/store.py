@@ -111,6 +111,10 @@ class DirectoryStore:
     def _full(self, path: str) -> str:
         return os.path.join(self.root, *parts_of(path))
 
+    def below(self, folder: str) -> DirectoryStore:
+        """The same files seen from ``folder`` as the root; a link there is not followed out of this root."""
+        return DirectoryStore(Path(self._full(resolve(self, folder))), self._opener)
+
     def stat(self, path: str) -> FileStat:
         """See ``Store``."""
         try:

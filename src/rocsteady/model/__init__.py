@@ -22,6 +22,7 @@ from rocsteady.model.errors import (
     ReadError,
     RocsteadyError,
     TimedOut,
+    TooLarge,
 )
 from rocsteady.model.events import Event, EventLog, Span, Unexplained
 from rocsteady.model.facts import Fact, Gpu, NodeFacts, Note
@@ -29,6 +30,7 @@ from rocsteady.model.findings import Diagnosis, Finding, Remedy
 from rocsteady.model.suppression import Suppressed, Suppression
 
 __all__ = [
+<<<<<<< HEAD
     "NODE",
     "Absent",
     "CatalogError",
@@ -62,3 +64,10 @@ __all__ = [
     "Unexplained",
     "Verdict",
 ]
+=======
+    "NODE", "Absent", "CatalogError", "Category", "Denied", "Diagnosis", "Event", "EventLog", "Evidence",
+    "Fact", "Failed", "Finding", "Gap", "Gpu", "InputError", "LimitError", "NodeFacts", "Note", "ReadError",
+    "Remedy", "Risk", "RocsteadyError", "Role", "Severity", "Subject", "SubjectKind", "TimedOut",
+    "TooLarge", "Unexplained", "Verdict",
+]  # fmt: skip
+>>>>>>> 5f71800 (Open archives of every kind by content, bounded and without extracting; recorded and live read-only commands)

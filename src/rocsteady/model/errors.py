@@ -8,6 +8,7 @@ RocsteadyError
 │   ├── Denied
 │   ├── TimedOut
 │   └── Failed
+│       └── TooLarge  larger than the caller wanted to read at once
 └── CatalogError      the knowledge itself is malformed
 """
 
@@ -67,3 +68,7 @@ class Failed(ReadError):
     """Any other error of the operating system; ``detail`` holds its text."""
 
     why: Why = "failed"
+
+
+class TooLarge(Failed):
+    """The file is larger than the caller wanted to read at once."""
