@@ -30,7 +30,6 @@ from rocsteady.model.findings import Diagnosis, Finding, Remedy
 from rocsteady.model.suppression import Suppressed, Suppression
 
 __all__ = [
-<<<<<<< HEAD
     "NODE",
     "Absent",
     "CatalogError",
@@ -61,13 +60,7 @@ __all__ = [
     "Suppressed",
     "Suppression",
     "TimedOut",
+    "TooLarge",
     "Unexplained",
     "Verdict",
 ]
-=======
-    "NODE", "Absent", "CatalogError", "Category", "Denied", "Diagnosis", "Event", "EventLog", "Evidence",
-    "Fact", "Failed", "Finding", "Gap", "Gpu", "InputError", "LimitError", "NodeFacts", "Note", "ReadError",
-    "Remedy", "Risk", "RocsteadyError", "Role", "Severity", "Subject", "SubjectKind", "TimedOut",
-    "TooLarge", "Unexplained", "Verdict",
-]  # fmt: skip
->>>>>>> 5f71800 (Open archives of every kind by content, bounded and without extracting; recorded and live read-only commands)
