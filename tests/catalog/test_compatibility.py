@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from rocsteady.catalog.compatibility import Combination, check, covers, system_of
-from rocsteady.catalog.knowledge import compat, find_part, find_settings, part_by_device, settings
+from rocsteady.catalog.knowledge import claims, compat, find_part, find_settings, part_by_device, settings
 
 
 def status(pair: str, **named: str) -> str:
@@ -70,3 +72,14 @@ def test_parts() -> None:
     assert find_part("no such card") is None
     found = part_by_device("740f")
     assert found is not None and "MI210" in found.product
+
+
+def test_claims_are_recognised_in_lines_that_follow_them() -> None:
+    seen = {c.slug for c in claims()}
+    assert len(seen) == len(claims())
+    for claim in claims():
+        pattern = re.compile(claim.pattern, re.IGNORECASE)
+        assert claim.examples.bad and claim.examples.good and claim.examples.unknown
+        assert all(pattern.search(line) for line in claim.examples.bad), claim.slug
+        assert not any(pattern.search(line) for line in (*claim.examples.good, *claim.examples.unknown)), claim.slug
+        assert all(s.startswith("https://") for s in claim.sources) and claim.sources

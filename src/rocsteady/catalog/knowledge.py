@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
+from typing import Literal
 
 import msgspec
+import yaml
 
 DATA = Path(__file__).parent / "data"
 
@@ -195,3 +197,32 @@ def find_settings(name: str) -> list[Setting]:
     """Settings with this name (case ignored), of whatever kind: ``amdgpu.noretry``, ``--max-model-len``, a variable."""
     wanted = name.lower().lstrip("-")
     return [s for s in settings() if s.name.lower().lstrip("-") == wanted]
+
+
+class ClaimExamples(msgspec.Struct, frozen=True, kw_only=True):
+    """Lines that follow the claim, near misses, and lines that do not tell."""
+
+    bad: tuple[str, ...]
+    good: tuple[str, ...]
+    unknown: tuple[str, ...]
+
+
+class Claim(msgspec.Struct, frozen=True, kw_only=True):
+    """A popular recommendation and what was found when it was checked at its source."""
+
+    id: str
+    slug: str
+    claim: str
+    verdict: Literal["confirmed", "partly", "contradicted", "no-trace", "removed", "redundant"]
+    truth: str
+    pattern: str
+    sources: tuple[str, ...]
+    retrieved: str
+    examples: ClaimExamples
+
+
+@cache
+def claims() -> tuple[Claim, ...]:
+    """All checked claims."""
+    raw = yaml.load((DATA / "claims.yaml").read_bytes(), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    return msgspec.convert(raw, tuple[Claim, ...])

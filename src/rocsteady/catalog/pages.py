@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rocsteady.catalog import knowledge
 from rocsteady.catalog.load import Catalog
 from rocsteady.catalog.modes import Mode
 
@@ -58,6 +59,18 @@ def entry(mode: Mode) -> str:
         parts.append("Explains: " + ", ".join(mode.explains) + "\n\n")
     parts.append("Sources: " + ", ".join(f"<{s.url}> ({s.kind}, {s.retrieved})" for s in mode.sources) + "\n")
     return "".join(parts)
+
+
+def table_rows(name: str) -> list[knowledge.Setting | knowledge.Claim | knowledge.Part]:
+    """What the tables hold under a name: settings, claims about it, a part."""
+    rows: list[knowledge.Setting | knowledge.Claim | knowledge.Part] = list(knowledge.find_settings(name))
+    bare = name.lower().lstrip("-")
+    rows += [
+        c for c in knowledge.claims()
+        if bare in (c.id.lower(), c.slug) or (rows and bare.rpartition(".")[2] in c.claim.lower())
+    ]  # fmt: skip
+    part = knowledge.find_part(name) if not rows else None
+    return [*rows, part] if part else rows
 
 
 def _plain(text: str) -> str:

@@ -27,12 +27,15 @@ Fmt = Annotated[Format, typer.Option("--format", "-f", help="Output format.")]
 def register(app: typer.Typer) -> None:
     """Add the command group."""
     group = typer.Typer(
-        help="The knowledge: failure modes with sources and examples.",
+        help="The knowledge: failure modes, settings, claims, GPU parts, with sources.",
         no_args_is_help=True,
         epilog="Examples:\n\n  rocsteady catalog search page fault\n\n  rocsteady catalog show PCIE-0001",
     )
     group.command("list")(list_modes)
-    group.command("show", epilog="Example:\n\n  rocsteady catalog show FW-0001")(show)
+    group.command(
+        "show",
+        epilog="Examples:\n\n  rocsteady catalog show FW-0001\n\n  rocsteady catalog show HSA_ENABLE_SDMA\n\n  rocsteady catalog show MI300X",
+    )(show)
     group.command("search", epilog="Example:\n\n  rocsteady catalog search iommu hang")(search)
     group.command("verify", epilog="Example:\n\n  rocsteady catalog verify --catalog ./modes")(verify)
     app.add_typer(group, name="catalog")
@@ -56,22 +59,42 @@ def list_modes(
 
 
 def show(
-    name: Annotated[str, typer.Argument(help="Id or slug.")], catalog: Folder = None, format: Fmt = Format.text
+    name: Annotated[
+        str, typer.Argument(help="Id or slug of a failure mode or claim, name of a setting, or a GPU part.")
+    ],
+    catalog: Folder = None,
+    format: Fmt = Format.text,
 ) -> None:
-    """Show one failure mode in full."""
+    """Show all that is known about a failure mode, a setting or a GPU part."""
     import msgspec
 
-    from rocsteady.catalog.pages import entry
+    from rocsteady.catalog.pages import entry, table_rows
     from rocsteady.model import InputError
 
     known = _load(catalog)
     mode = known.modes.get(name.upper()) or known.by_slug(name.lower())
-    if mode is None:
-        raise InputError(f"no failure mode is called {name!r}; 'rocsteady catalog search {name}' looks in the texts")
-    if format is Format.json:
-        sys.stdout.write(msgspec.json.format(msgspec.json.encode(mode), indent=1).decode() + "\n")
+    if mode is not None:
+        raw: object = mode
+        text = entry(mode)
     else:
-        sys.stdout.write(entry(mode))
+        rows = table_rows(name)
+        if not rows:
+            raise InputError(f"nothing is called {name!r}; 'rocsteady catalog search {name}' looks in the texts")
+        raw = {"schema": "rocsteady.catalog-entry/1", "rows": rows}
+        text = "".join(_lines(row) for row in rows)
+    if format is Format.json:
+        sys.stdout.write(msgspec.json.format(msgspec.json.encode(raw), indent=1).decode() + "\n")
+    else:
+        sys.stdout.write(text)
+
+
+def _lines(row: object) -> str:
+    """A table row as ``key: value`` lines; what is not known is left out."""
+    import msgspec
+
+    pairs = msgspec.to_builtins(row).items()
+    shown = [(k, v) for k, v in pairs if k != "examples" and v is not None and v not in ([], (), {})]
+    return "".join(f"{k}: {', '.join(map(str, v)) if isinstance(v, (list, tuple)) else v}\n" for k, v in shown) + "\n"
 
 
 def search(
