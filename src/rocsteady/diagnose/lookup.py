@@ -21,7 +21,12 @@ def gpu_key(gpu: Gpu) -> str:
     """How a GPU is called in findings: its BDF, else the index that a tool printed."""
     if gpu.bdf:
         return gpu.bdf
-    return f"GPU {gpu.smi_index}" if gpu.smi_index is not None else "GPU"
+    if gpu.smi_index is not None:
+        return f"GPU {gpu.smi_index}"
+    for name, number in (("HIP device", gpu.hip_index), ("KFD node", gpu.kfd_node_id), ("card", gpu.drm_card)):
+        if number is not None:
+            return f"{name} {number}"
+    return "GPU"
 
 
 def lookup(facts: NodeFacts, path: str, gpu: Gpu | None = None) -> Found:
@@ -36,7 +41,7 @@ def lookup(facts: NodeFacts, path: str, gpu: Gpu | None = None) -> Found:
         if gpu is None:
             return Found(None, None, path)
         here, steps = gpu, steps[1:]
-        origin = ["gpus", gpu.bdf or f"smi:{gpu.smi_index}"]
+        origin = ["gpus", gpu.key or gpu.bdf or f"smi:{gpu.smi_index}"]
     while steps and here is not None:
         if isinstance(here, msgspec.Struct):
             here = getattr(here, steps[0], None)

@@ -10,14 +10,18 @@ import msgspec
 
 from rocsteady.model import Evidence, Fact, Gap, NodeFacts, Note
 
+_ALIASES = {"smi": "smi_index", "hip": "hip_index", "kfd": "kfd_node_id", "card": "drm_card"}
+"""How a GPU is named where its BDF is not printed -> the field that says the same beside a BDF."""
+
 _STEP = re.compile(r"([^.\[\]]+)(?:\[([^\]]*)\])?")
 
 
 class Builder:
     """Collects ``Fact`` rows. Paths are those of ``NodeFacts``; a key in brackets may hold dots.
 
-    ``gpus[0000:c1:00.0].vbios`` names a GPU by BDF, ``gpus[smi:0].name`` by the index of a tool's output;
-    the second joins the first when some row says which index a BDF has.
+    ``gpus[0000:c1:00.0].vbios`` names a GPU by BDF, ``gpus[smi:0].name`` by the index of a tool's output,
+    ``gpus[card:1]`` by DRM card, ``gpus[kfd:2]`` by KFD node, ``gpus[hip:0]`` by the order in a HIP program;
+    the others join the first when some row says which BDF they have.
     """
 
     def __init__(self) -> None:
@@ -67,27 +71,64 @@ class Builder:
         tree["gpus"] = [gpus[k] for k in sorted(gpus, key=_gpu_order)]
         tree["kfd_nodes"] = [nodes[k] for k in sorted(nodes, key=lambda k: (len(k), k))]
         tree["dkms"] = list(dkms.values())
+        for name, bdf in names.items():
+            kind, _, number = name.partition(":")
+            if bdf in gpus and number.isdigit():
+                gpus[bdf].setdefault(_ALIASES[kind], int(number))
         for key, gpu in gpus.items():
-            if key.startswith("smi:"):
-                gpu.setdefault("smi_index", int(key[4:]) if key[4:].isdigit() else 0)
-            else:
+            kind, _, number = key.partition(":")
+            gpu["key"] = key
+            if kind not in _ALIASES:
                 gpu.setdefault("bdf", key)
+            elif number.isdigit():
+                gpu.setdefault(_ALIASES[kind], int(number))
+        _complete(tree)
         facts = msgspec.convert(tree, NodeFacts, strict=False)
         return msgspec.structs.replace(
             facts, notes=tuple(self._notes), gaps=tuple(self._gaps.values()), origins=origins
         )
 
     def _gpu_names(self) -> dict[str, str]:
-        """Index name of a GPU -> its BDF, from rows that state both."""
+        """Other name of a GPU -> its BDF, from rows that state both.
+
+        Where no BDF is known and each tool shows exactly one GPU, it is the same one.
+        """
         names: dict[str, str] = {}
+        keys: set[str] = set()
         for row in self._rows:
+            if not row.path.startswith("gpus["):
+                continue
             steps = path_steps(row.path, {})
-            if len(steps) == 3 and steps[0] == "gpus":
-                if steps[2] == "smi_index" and not steps[1].startswith("smi:"):
-                    names[f"smi:{row.value}"] = steps[1]
-                if steps[2] == "bdf" and steps[1].startswith("smi:") and isinstance(row.value, str):
-                    names[steps[1]] = row.value.lower()
+            keys.add(steps[1])
+            if len(steps) != 3:
+                continue
+            kind = steps[1].partition(":")[0]
+            if kind not in _ALIASES:
+                for alias, field in _ALIASES.items():
+                    if steps[2] == field:
+                        names[f"{alias}:{row.value}"] = steps[1]
+            elif steps[2] == "bdf" and isinstance(row.value, str):
+                names[steps[1]] = row.value.lower()
+        kinds = sorted(key.partition(":")[0] for key in keys)
+        if not names and len(set(kinds)) == len(kinds) and set(kinds) <= set(_ALIASES):
+            first = min(keys, key=lambda key: list(_ALIASES).index(key.partition(":")[0]), default="")
+            names = {key: first for key in keys if key != first}
         return names
+
+
+def _complete(tree: dict[str, Any]) -> None:
+    """Fields that follow from the key: a value of a file below /dev says that the file is there."""
+    for path, device in tree.get("devices", {}).items():
+        device.setdefault("path", path)
+        device.setdefault("exists", True)
+    for bdf, device in tree.get("pci", {}).items():
+        device.setdefault("bdf", bdf)
+    packages = tree.get("packages", {})
+    for name in [name for name, package in packages.items() if "version" not in package]:
+        del packages[name]
+    for name, package in packages.items():
+        package.setdefault("name", name)
+        package.setdefault("source", "unknown")
 
 
 def path_steps(path: str, names: dict[str, str]) -> list[str]:
@@ -107,7 +148,7 @@ def path_steps(path: str, names: dict[str, str]) -> list[str]:
 
 
 def _gpu_order(key: str) -> tuple[int, int, str]:
-    number = key.partition(":")[2] if key.startswith("smi:") else ""
+    number = key.partition(":")[2] if key.partition(":")[0] in _ALIASES else ""
     return (1, int(number), "") if number.isdigit() else (0, 0, key)
 
 
@@ -131,6 +172,8 @@ def _fits(steps: list[str], value: object) -> bool:
         sample[steps[1]] = {"bdf": steps[1], **sample[steps[1]]}
     elif root == "devices" and len(steps) > 2:
         sample[steps[1]] = {"path": steps[1], "exists": True, **sample[steps[1]]}
+    elif root == "packages" and len(steps) > 2:
+        sample[steps[1]] = {"name": steps[1], "version": "", "source": "", **sample[steps[1]]}
     try:
         msgspec.convert({root: sample}, NodeFacts, strict=False)
     except (msgspec.ValidationError, TypeError):

@@ -6,7 +6,7 @@ import re
 
 LOG_LINE = re.compile(
     r"^\s*(?:"
-    r"\[\s*\d+\.\d+\]|<\d+>|kernel: |"  # kernel ring buffer
+    r"\[\s*\d+\.\d+\]|<\d+>|kernel: (?=\[|amdgpu|pci|drm|\w+ \d{4}:)|"  # kernel ring buffer
     r"\[?\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d|"  # ISO time stamps
     r"\[?(?:[A-Z][a-z]{2} )?[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|"  # syslog, dmesg -T
     r"\[?\d\d:\d\d:\d\d[\].,: ]|"

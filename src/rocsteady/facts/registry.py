@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from rocsteady.facts import (
+    amd_smi,
     container_documents,
     container_run,
     engine_launch,
     environment,
+    hip_tools,
     kubectl_describe,
     notes,
+    rocm_smi,
+    rocminfo,
     uname,
 )
 from rocsteady.facts.readers import TextReader
@@ -22,5 +26,9 @@ TEXT_READERS: tuple[TextReader, ...] = (
     kubectl_describe.DESCRIBE,
     kubectl_describe.GET,
     kubectl_describe.LABELS,
+    rocminfo.READER,
+    rocm_smi.READER,
+    amd_smi.READER,
+    hip_tools.READER,
     uname.READER,
 )

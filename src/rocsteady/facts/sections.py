@@ -45,6 +45,8 @@ class Section(msgspec.Struct, frozen=True):
     lines: tuple[str, ...]
     command: str | None = None
     raw: tuple[str, ...] | None = None
+    as_root: bool | None = None
+    """Whether the command ran as root, as far as sudo or the prompt says."""
 
     def evidence(self, index: int) -> Evidence:
         """Quote one line by its index in this section."""
@@ -72,9 +74,11 @@ def sections(file: str, text: str, command: str | None = None) -> Iterator[Secti
         raw.pop()
     lines = _unwrap([clean(line) for line in raw])
 
+    root: bool | None = None
+
     def cut(start: int, end: int, by: str | None) -> Iterator[Section]:
         if any(line.strip() for line in lines[start:end]):
-            yield Section(file, start + 1, tuple(lines[start:end]), by, tuple(raw[start:end]))
+            yield Section(file, start + 1, tuple(lines[start:end]), by, tuple(raw[start:end]), root if by else None)
 
     start, number = 0, 0
     while number < len(lines):
@@ -95,6 +99,7 @@ def sections(file: str, text: str, command: str | None = None) -> Iterator[Secti
                 words = (first, *lines[number + 1 : end])
                 yield Section(file, number + 1, words, "shell: " + bare_command(typed), tuple(raw[number:end]))
             command = bare_command(typed) if typed else None
+            root = _as_root(line, typed)
             start = number = end
             continue
         if FENCE.match(line):
@@ -108,6 +113,18 @@ def sections(file: str, text: str, command: str | None = None) -> Iterator[Secti
             start = number + 1
         number += 1
     yield from cut(start, len(lines), command)
+
+
+def _as_root(line: str, typed: str) -> bool | None:
+    """What sudo and the prompt say about the user; None where they say nothing."""
+    prompt = line[: line.rindex(typed)] if typed and typed in line else line
+    if (
+        re.match(r"(?:\w+=\S+ +)*sudo\b", typed)
+        or re.search(r"root[@㉿]|^\s*#", prompt)
+        or prompt.rstrip().endswith("#")
+    ):
+        return True
+    return False if prompt.rstrip().endswith("$") else None
 
 
 def _typed_end(lines: list[str], number: int) -> int:

@@ -186,13 +186,17 @@ class Sensors(msgspec.Struct, kw_only=True):
     busy_percent: float | None = None
     voltage_mv: float | None = None
     throttle_status: int | None = None
+    throttled: bool | None = None
 
 
 class Gpu(msgspec.Struct, kw_only=True):
     """One GPU: a physical package with one BDF (an MI250X GCD is one too, as ROCm shows it)."""
 
+    key: str | None = None
+    """What the facts call it: the BDF, else smi:N, hip:N, kfd:N, card:N (see the builder)."""
     bdf: str | None = None
     smi_index: int | None = None
+    hip_index: int | None = None
     drm_card: int | None = None
     render_minor: int | None = None
     kfd_node_id: int | None = None
@@ -264,6 +268,8 @@ class DeviceNode(msgspec.Struct, kw_only=True):
     exists: bool
     mode: str | None = None
     """Octal, e.g. 0660."""
+    error: str | None = None
+    """Why a program could not open it: EACCES, ENOENT, EPERM, ..."""
     owner: str | None = None
     group: str | None = None
     gid: int | None = None
@@ -277,6 +283,8 @@ class User(msgspec.Struct, kw_only=True):
     uid: int | None = None
     groups: tuple[str, ...] | None = None
     gids: tuple[int, ...] | None = None
+    missing_groups: tuple[str, ...] | None = None
+    """Groups that a tool says the user is not in."""
 
 
 class Package(msgspec.Struct, kw_only=True):
@@ -399,6 +407,13 @@ class Rocm(msgspec.Struct, kw_only=True):
     """amdgpu driver release as AMD numbers it (6.12.12, 30.10, ...)."""
     components: dict[str, str] = {}
     runtime_works: bool | None = None
+    """Whether rocminfo listed agents, as the user in question."""
+    runtime_works_as_root: bool | None = None
+    features: dict[str, str] = {}
+    """What rocminfo prints of the system: dmabuf, xnack, vmm -> YES, NO."""
+    low_power_warning: bool | None = None
+    """rocm-smi says that a GPU is in a low-power state, so that its values may be missing or wrong."""
+    opencl_platforms: int | None = None
 
 
 class Python(msgspec.Struct, kw_only=True):
@@ -429,6 +444,8 @@ class NodeFacts(msgspec.Struct, kw_only=True):
     gpus: tuple[Gpu, ...] = ()
     gpus_expected: int | None = None
     gpus_seen: int | None = None
+    gpus_by_tool: dict[str, int] = {}
+    """How many GPUs each tool showed: rocminfo, rocm-smi, amd-smi, lspci, torch."""
     kfd_nodes: tuple[KfdNode, ...] = ()
     pci: dict[str, PciDevice] = {}
     devices: dict[str, DeviceNode] = {}
