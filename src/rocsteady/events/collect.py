@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
-from rocsteady.events.kinds import Kind
+from rocsteady.events.kinds import LOOKS_RIGHT, LOOKS_WRONG, Kind
 from rocsteady.events.prefix import Split, split
 from rocsteady.model import NODE, Event, Evidence, Fact, Subject, Unexplained
 
@@ -203,6 +203,8 @@ class Collector:
                 continue
 
     def _unknown(self, number: int, raw: str, message: str) -> None:
+        if not LOOKS_WRONG.search(message) or LOOKS_RIGHT.search(message):
+            return
         shape = _NUMBERS.sub("#", message)[:160]
         if shape not in self._shapes and len(self._shapes) >= GROUPS:
             shape = OTHER_SHAPES

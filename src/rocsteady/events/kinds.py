@@ -73,4 +73,17 @@ ERROR_WORDS = (
     "segfault", "cannot", "unable", "not found", "no such", "killed", "bug:", "oops", "corrupt", "invalid",
     "unsupported", "not supported", "out of memory", "refused", "mismatch",
 )  # fmt: skip
-"""A line with one of these that no kind knows is listed as unexplained."""
+"""What the scanner stops at beside the needles; whether such a line looks like an error says ``LOOKS_WRONG``."""
+
+LOOKS_WRONG = re.compile(
+    r"(?<![\w/.-])(?:errors?|fail(?:ed|ure|ures|s|ing)?|fatal|exception|traceback|time(?:d[ -]?)?out|panic(?:ked)?|denied"
+    r"|abort(?:ed|ing)?|segfault|cannot|unable|not found|no such|killed|bug:|oops|corrupt(?:ed|ion)?|invalid"
+    r"|unsupported|not supported|out of memory|refused|mismatch(?:ed)?)(?![\w/-]|\.\w)"
+    r"|(?-i:\w(?:Error|Exception))\b",
+    re.IGNORECASE,
+)
+"""A line of this kind that no kind knows is unexplained. Words inside package and file names do not count."""
+LOOKS_RIGHT = re.compile(
+    r"\b(?:0|no|without|zero) (?:\w+ )?(?:errors?|failures?)\b|\b(?:errors?|failed|failures?)[=:] ?0\b", re.IGNORECASE
+)
+"""A count of no errors."""
