@@ -122,14 +122,4 @@ KINDS = (
         source="https://slurm.schedmd.com/cgroups.html",
         about="node",
     ),
-    Kind(
-        name="page-allocation-failed",
-        needles=("page allocation failure",),
-        pattern=r"(?P<process>[\w./:-]+): page allocation failure: order:(?P<order>\d+), mode:(?P<mode>\S+)",
-        more=r"^CPU: \d+|^Hardware name:|^Workqueue:|^Call Trace:|^ (?:\? )?[<\w].*\+0x|^ </?TASK>|^RIP:|^Mem-Info:",
-        more_limit=60,
-        sample="[88.1] kworker/u256:3: page allocation failure: order:9, mode:0x40dc0(GFP_KERNEL|__GFP_COMP|__GFP_ZERO), nodemask=(null)",
-        source=_MM + "page_alloc.c",
-        about="node",
-    ),
 )

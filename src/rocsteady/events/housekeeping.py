@@ -14,7 +14,7 @@ KINDS = (
     Kind(
         name="cron-job",
         needles=("CMD (", "anacron", "cron.daily", "cron.hourly", "cron.weekly"),
-        pattern=r"\((?P<user>[\w.-]+)\) CMD \(\s*(?P<command>.+?)\s*\)\s*$|Job `(?P<job>cron\.\w+)' (?P<what>started|terminated)",
+        pattern=r"\((?P<user>[\w.-]+)\) CMD \(\s*(?P<activity>.+?)\s*\)\s*$|Job `(?P<job>cron\.\w+)' (?P<what>started|terminated)",
         sample=("CRON[4211]: (root) CMD (   cd / && run-parts --report /etc/cron.hourly)", "anacron[11]: Job `cron.daily' started"),
         source="https://man7.org/linux/man-pages/man8/cron.8.html",
         level="notice",
