@@ -11,6 +11,11 @@ from rocsteady.events import (
     engine_start,
     host_oom,
     housekeeping,
+    engine_config,
+    engine_memory,
+    engine_start,
+    hip_runtime,
+    kernel_build,
     kmsg_faults,
     kmsg_firmware,
     kmsg_host,
@@ -32,6 +37,9 @@ from rocsteady.events import (
     python_trace,
     rccl,
     services,
+    python_env,
+    python_trace,
+    quantization,
 )
 from rocsteady.events.kinds import Kind
 
@@ -62,6 +70,11 @@ KINDS: tuple[Kind, ...] = (
     *limits.KINDS,
     *modules.KINDS,
     *process_group.KINDS,
+    *engine_config.KINDS,
+    *hip_runtime.KINDS,
+    *kernel_build.KINDS,
+    *python_env.KINDS,
+    *quantization.KINDS,
     *python_trace.KINDS,
     *rccl.KINDS,
     *services.KINDS,

@@ -1,0 +1,113 @@
+"""Quantised checkpoints that the engine refuses, or reads in another format than they were written in."""
+
+from __future__ import annotations
+
+from rocsteady.events.kinds import Kind
+
+KINDS = (
+    Kind(
+        name="quantization-not-on-rocm",
+        needles=("quantization is currently not supported in", "quantization is currently not supported on"),
+        pattern=r"(?P<method>[\w-]+) quantization is currently not supported (?:in|on) (?P<platform>\w+)",
+        sample="ValueError: fbgemm_fp8 quantization is currently not supported in ROCm.",
+        source="https://github.com/vllm-project/vllm/issues/7031",
+        about="service",
+    ),
+    Kind(
+        name="quantization-dtype",
+        needles=("is not supported for quantization method",),
+        pattern=r"(?:torch\.)?(?P<dtype>\w+) is not supported for quantization method (?P<method>[\w-]+)\.? ?(?:Supported dtypes: \[(?P<supported>[^\]]*)\])?",
+        sample="ValueError: torch.bfloat16 is not supported for quantization method awq. Supported dtypes: [torch.float16]",
+        source="https://github.com/vllm-project/vllm/issues/1823",
+        about="service",
+    ),
+    Kind(
+        name="quantization-capability",
+        needles=("is not supported for the current GPU",),
+        pattern=r"quantization method (?P<method>[\w-]+) is not supported for the current GPU\.? ?(?:Minimum capability: (?P<minimum>\d+)\. Current capability: (?P<current>\d+))?",
+        sample="ValueError: The quantization method mxfp4 is not supported for the current GPU. Minimum capability: 100. Current capability: 94.",
+        source="https://github.com/vllm-project/vllm/issues/22422",
+        about="service",
+    ),
+    Kind(
+        name="quantization-argument-differs",
+        needles=("does not match the quantization method specified in the",),
+        pattern=r"specified in the model config \((?P<model>[\w-]+)\) does not match the quantization method specified in the `?quantization`? argument \((?P<argument>[\w-]+)\)",
+        sample="ValueError: Quantization method specified in the model config (compressed-tensors) does not match the quantization method specified in the `quantization` argument (awq).",
+        source="https://github.com/Tanguille/cluster/pull/3179",
+        about="service",
+    ),
+    Kind(
+        name="quantization-unknown",
+        needles=("Unknown quantization method", "Invalid quantization method"),
+        pattern=r"(?:Unknown|Invalid) quantization method:? '?(?P<method>[\w-]+)",
+        sample="ValueError: Unknown quantization method: quark. Must be one of ['awq', 'gptq']",
+        source="https://github.com/vllm-project/vllm/issues/26303",
+        about="service",
+    ),
+    Kind(
+        name="fp8-type-not-in-triton",
+        needles=("not supported in this architecture",),
+        pattern=r"type (?P<type>fp8\w+) not supported in this architecture\. The supported fp8 dtypes are (?P<supported>\([^)]*\))",
+        sample="ValueError(\"type fp8e4b8 not supported in this architecture. The supported fp8 dtypes are ('fp8e5',)\")",
+        source="https://github.com/vllm-project/vllm/issues/16394",
+        about="service",
+    ),
+    Kind(
+        name="fp8-scaled-mm-not-supported",
+        needles=("_scaled_mm is only supported",),
+        pattern=r"torch\._scaled_(?:grouped_)?mm is only supported on",
+        sample="RuntimeError: torch._scaled_mm is only supported on CUDA devices with compute capability >= 9.0 or 8.9, or ROCm MI300+",
+        source="https://github.com/vllm-project/vllm/pull/52985",
+        about="service",
+    ),
+    Kind(
+        name="fp8-fnuz-mismatch",
+        needles=("float8_e4m3fn", "Float8_e4m3fn"),
+        pattern=r"(?:(?:expected|must be|got|but found|dtype|mismatch)\b.{0,80}(?P<first>float8_e4m3fn(?:uz)?)\b.{1,80}?(?P<second>float8_e4m3fn(?:uz)?)\b)",
+        sample="RuntimeError: expected mat1 and mat2 to have the same dtype, but got: torch.float8_e4m3fn != torch.float8_e4m3fnuz",
+        source="https://github.com/vllm-project/vllm/issues/45562",
+        about="service",
+    ),
+    Kind(
+        name="quantization-no-kernel",
+        needles=("Failed to find a kernel that can implement the", "compatible scheme was found"),
+        pattern=r"Failed to find a kernel that can implement the (?P<scheme>[\w-]+) linear layer|No compressed-tensors compatible scheme was found",
+        more=r"^\s*(?P<kernel>\w+Kernel\w*) .{0,160}",
+        sample="ValueError: Failed to find a kernel that can implement the WNA16 linear layer. Reasons: ",
+        source="https://github.com/vllm-project/vllm/issues/39378",
+        about="service",
+    ),
+    Kind(
+        name="fp8-block-not-divisible",
+        needles=("is not divisible by weight quantization block_",),
+        pattern=r"Weight (?P<which>\w+) = (?P<size>\d+) is not divisible by weight quantization (?P<block>block_[nk]) = (?P<width>\d+)",
+        sample="ValueError: Weight input_size_per_partition = 192 is not divisible by weight quantization block_k = 128.",
+        source="https://github.com/vllm-project/vllm/issues/45784",
+        about="service",
+    ),
+    Kind(
+        name="quantized-weight-not-aligned",
+        needles=("is not aligned with the quantized weight shape",),
+        pattern=r"The (?P<side>input|output) size is not aligned with the quantized weight shape",
+        sample="ValueError: The input size is not aligned with the quantized weight shape. This can be caused by too large tensor parallel size.",
+        source="https://github.com/vllm-project/vllm/issues/2271",
+        about="service",
+    ),
+    Kind(
+        name="gptq-bits-not-supported",
+        needles=("weight quantization is supported for",),
+        pattern=r"Currently, only (?P<bits>[\d/]+)-bit weight quantization is supported for (?P<method>\w+), but got (?P<got>\d+)",
+        sample="ValueError: Currently, only 4-bit weight quantization is supported for AWQ, but got 8 bits.",
+        source="https://github.com/vllm-project/vllm/issues/2271",
+        about="service",
+    ),
+    Kind(
+        name="gguf-architecture-not-supported",
+        needles=("GGUF model with architecture", "unknown model architecture:"),
+        pattern=r"GGUF model with architecture (?P<architecture>\S+) is not supported|unknown model architecture: '(?P<arch>[^']+)'",
+        sample="llama_model_load: error loading model: error loading model architecture: unknown model architecture: 'qwen3next'",
+        source="https://github.com/ggml-org/llama.cpp/issues/19949",
+        about="service",
+    ),
+)  # fmt: skip
