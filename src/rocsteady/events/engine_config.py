@@ -10,8 +10,7 @@ KINDS = (
     Kind(
         name="argument-unknown",
         needles=("unrecognized arguments:", "error: invalid argument:", "unexpected keyword argument"),
-        pattern=r"error: unrecognized arguments: (?P<arguments>(?P<flag>--?[\w-]+).*)|error: invalid argument: (?P<argument>-\S+)"
-        r"|(?:EngineArgs|LLM|ServerArgs)\S*\(\)? got an unexpected keyword argument '(?P<keyword>\w+)'",
+        pattern=r"(?:error: unrecognized arguments: |error: invalid argument: |(?:EngineArgs|LLM|ServerArgs)\S* got an unexpected keyword argument ')(?P<flag>[\w-]+)",
         sample="api_server.py: error: unrecognized arguments: --swap-space 16",
         source="https://github.com/kserve/kserve/pull/6037",
         about="service",
@@ -112,8 +111,8 @@ KINDS = (
     Kind(
         name="heads-not-divisible",
         needles=("must be divisible by tensor parallel size", "is not divisible by", "must be divisible by tp"),
-        pattern=r"(?P<what>Total number of attention heads|[\w ]+heads) \((?P<heads>\d+)\) must be divisible by tensor parallel size \((?P<tp>\d+)\)"
-        r"|(?P<number>\d+) is not divisible by (?P<by>\d+)",
+        pattern=r"(?:(?P<what>[A-Z][\w ]+?) \((?=\d+\) must be)|(?=\b\d+ is not divisible by \d))(?P<heads>\d+)\)?"
+        r" (?:must be divisible by tensor parallel size \(|is not divisible by )(?P<tp>\d+)",
         sample="ValueError: Total number of attention heads (40) must be divisible by tensor parallel size (3).",
         source=_ROCM,
         about="service",
@@ -153,8 +152,8 @@ KINDS = (
     Kind(
         name="attention-backend-not-on-rocm",
         needles=("is not supported on ROCm", "is not valid for this configuration", "Invalid attention backend", "is not supported in AMD GPUs"),
-        pattern=r"selected backend,? (?P<backend>[\w.]+),? is not supported on ROCm|Selected backend (?:AttentionBackendEnum\.)?(?P<name>\w+) is not valid for this configuration"
-        r"|Invalid attention backend(?: for \w+)?:? ?'?(?P<invalid>\w+)|(?P<feature>FlashMLA|FlashInfer|DeepGEMM|FlashAttention \d) is not supported on ROCm",
+        pattern=r"(?:[Ss]elected backend,? (?:\w+\.)*(?=\w+,? is not (?:supported on ROCm|valid))|Invalid attention backend(?: for \w+)?:? ?'?"
+        r"|(?=(?:FlashMLA|FlashInfer|DeepGEMM) is not supported on ROCm))(?P<backend>\w+)",
         sample="ValueError: The selected backend, FLASHINFER, is not supported on ROCm.",
         source=_ROCM,
         about="service",
@@ -162,7 +161,7 @@ KINDS = (
     Kind(
         name="head-size-not-supported",
         needles=("Head size", "head_size not supported", "Unsupported head size", "not supported by PagedAttention"),
-        pattern=r"Head size (?P<size>\d+) is not supported by (?P<backend>\w+)|[Uu]nsupported head size:? ?(?P<head>\d+)",
+        pattern=r"(?:Head size (?=\d+ is not supported by)|[Uu]nsupported head size:? ?)(?P<size>\d+)",
         sample="ValueError: Head size 80 is not supported by PagedAttention. Supported head sizes are: [64, 128, 256].",
         source="https://github.com/vllm-project/vllm/issues/40677",
         about="service",
@@ -185,7 +184,7 @@ KINDS = (
     ),
     Kind(
         name="spawn-without-main-guard",
-        needles=("before the current process has finished its",),
+        needles=("An attempt has been made to start a new process",),
         pattern=r"An attempt has been made to start a new process before the",
         more=r"current process has finished its bootstrapping phase",
         sample="An attempt has been made to start a new process before the current process has finished its bootstrapping phase.",

@@ -70,6 +70,23 @@ KINDS = (
         about="service",
     ),
     Kind(
+        name="kv-cache-fp8-on",
+        needles=("kv_cache_dtype", "--kv-cache-dtype", "fp8 data type to store kv cache"),
+        pattern=r"kv[_-]cache[_-]dtype[ =:']+(?P<dtype>fp8\w*)|Using (?P<type>fp8\w*) data type to store kv cache",
+        sample="vllm serve m --kv-cache-dtype fp8",
+        source="https://github.com/vllm-project/vllm/issues/45562",
+        level="info",
+        about="service",
+    ),
+    Kind(
+        name="gfx942-mentioned",
+        needles=("gfx942", "MI300X", "MI325X", "MI308X"),
+        pattern=r"\b(?P<gfx>gfx942)\b|\b(?P<name>MI3(?:00[AX]|25X|08X))\b",
+        sample="GPU models and configuration: AMD Instinct MI300X (gfx942:sramecc+:xnack-)",
+        source="https://github.com/vllm-project/vllm/issues/16337",
+        level="info",
+    ),
+    Kind(
         name="quantization-no-kernel",
         needles=("Failed to find a kernel that can implement the", "compatible scheme was found"),
         pattern=r"Failed to find a kernel that can implement the (?P<scheme>[\w-]+) linear layer|No compressed-tensors compatible scheme was found",
@@ -105,7 +122,7 @@ KINDS = (
     Kind(
         name="gguf-architecture-not-supported",
         needles=("GGUF model with architecture", "unknown model architecture:"),
-        pattern=r"GGUF model with architecture (?P<architecture>\S+) is not supported|unknown model architecture: '(?P<arch>[^']+)'",
+        pattern=r"(?:GGUF model with architecture (?=\S+ is not supported)|unknown model architecture: ')(?P<architecture>[\w.-]+)",
         sample="llama_model_load: error loading model: error loading model architecture: unknown model architecture: 'qwen3next'",
         source="https://github.com/ggml-org/llama.cpp/issues/19949",
         about="service",
