@@ -93,22 +93,6 @@ KINDS = (
         about="service",
     ),
     Kind(
-        name="distributed-store-timeout",
-        needles=("clients joined", "DistStoreError", "timed out waiting for clients", "waiting for clients"),
-        pattern=r"(?:Timed|timed) out after (?P<seconds>\d+) seconds waiting for clients\. (?P<joined>\d+)/(?P<all>\d+) clients joined",
-        sample="torch.distributed.DistStoreError: Timed out after 601 seconds waiting for clients. 1/2 clients joined.",
-        source="https://github.com/ROCm/legacy-rocm-build/issues/5656",
-        about="service",
-    ),
-    Kind(
-        name="gloo-interface-not-found",
-        needles=("Unable to find address for:", "Unable to resolve hostname to a (local) address", "Gloo connectFullMesh failed"),
-        pattern=r"Unable to find address for: (?P<interface>\S+)|Unable to resolve hostname to a \(local\) address|Gloo connectFullMesh failed",
-        sample="RuntimeError: [enforce fail at /pytorch/third_party/gloo/gloo/transport/tcp/device.cc:83] ifa != nullptr. Unable to find address for: eth0",
-        source="https://github.com/ROCm/legacy-rocm-build/issues/5656",
-        about="service",
-    ),
-    Kind(
         name="heads-not-divisible",
         needles=("must be divisible by tensor parallel size", "is not divisible by", "must be divisible by tp"),
         pattern=r"(?:(?P<what>[A-Z][\w ]+?) \((?=\d+\) must be)|(?=\b\d+ is not divisible by \d))(?P<heads>\d+)\)?"

@@ -54,7 +54,7 @@ KINDS = (
     Kind(
         name="engine-symbol-undefined",
         needles=("undefined symbol:",),
-        pattern=r"(?P<library>[\w.+-]+\.so): undefined symbol: (?P<symbol>_Z\d+(?P<function>[a-z][a-z_0-9]+)\w*)",
+        pattern=r"(?P<library>[\w.+-]+\.so): undefined symbol: (?P<symbol>_Z\d+(?-i:(?P<function>[a-z][a-z_0-9]+))\w*)",
         sample="ImportError('/dist-packages/vllm/_C.abi3.so: undefined symbol: _Z18cutlass_mla_decodeRKN2at6TensorES2_S2_S2_S2_S2_d')",
         source="https://github.com/vllm-project/vllm/issues/17388",
         about="service",
