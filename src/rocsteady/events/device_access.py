@@ -103,7 +103,7 @@ KINDS = (
     ),
     Kind(
         name="kfd-node-root-only",
-        needles=(" kfd",),
+        needles=(" kfd", "/dev/kfd"),
         pattern=r"^c(?P<mode>rw-------|rw-r--r--|r--------)[.+]? +\d+ +root +root +\d+, *\d+ .{6,30}\bkfd$",
         sample="crw-------   1 root    root    234,   0 May 21 05:13 kfd",
         source="https://github.com/ROCm/ROCT-Thunk-Interface/issues/36",

@@ -16,7 +16,7 @@ KINDS = (
         name="firmware-file-missing",
         needles=("firmware load for amdgpu/", "failed to load amdgpu/", "Failed to load firmware amdgpu/"),
         pattern=r"(?:Direct firmware load for|failed to load(?: firmware)?) \"?(?P<path>amdgpu/(?P<file>[\w.-]+))\"?"
-        r"(?: failed with error -2| \(-2\))",
+        r"(?: failed with error -2\b| \(-2\))",
         sample=(
             "[    9.605986] amdgpu 0000:23:00.0: Direct firmware load for amdgpu/arcturus_gpu_info.bin failed with error -2",
             "[    4.201231] amdgpu 0000:83:00.0: firmware: failed to load amdgpu/gc_9_4_3_rlc.bin (-2)",

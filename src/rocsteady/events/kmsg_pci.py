@@ -92,6 +92,16 @@ KINDS = (
         source=_PCI + "pci.c",
         level="notice",
     ),
+    Kind(
+        name="lspci-gpu",
+        needles=("[AMD/ATI]", "Advanced Micro Devices, Inc. [AMD]"),
+        pattern=r"^(?P<bdf>(?:[0-9a-f]{4}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]) (?:VGA compatible controller|Display controller|3D controller|Processing accelerators)\b.*\[AMD",
+        more=r"^\s+(?:Kernel driver in use: (?P<driver>\S+)|\S)",
+        more_limit=80,
+        sample="44:00.0 Display controller [0380]: Advanced Micro Devices, Inc. [AMD/ATI] Vega 20 [1002:66a1] (rev 02)",
+        source="https://github.com/ROCm/amdgpu/issues/157",
+        level="info",
+    ),
     # --- link errors ------------------------------------------------------------------------------
     Kind(
         name="aer-corrected",

@@ -206,7 +206,7 @@ KINDS = (
     Kind(
         name="kfd-asic-not-supported",
         needles=("kfd not supported on this ASIC", "not supported in kfd"),
-        pattern=r"kfd not supported on this ASIC|(?:GC IP )?(?P<chip>(?!VF\b)\w+) +not supported in kfd",
+        pattern=r"kfd not supported on this ASIC|(?:GC IP )?\b(?P<chip>(?!VF\b)\w+) +not supported in kfd",
         sample=(
             "[    2.721238] amdgpu 0000:02:00.0: kfd not supported on this ASIC",
             "[    2.902311] kfd kfd: amdgpu: RENOIR  not supported in kfd",

@@ -139,6 +139,15 @@ KINDS = (
         level="notice",
         about="node",
     ),
+    Kind(
+        name="blacklist-line",
+        needles=("blacklist amdgpu",),
+        pattern=r"^(?:\S+:)?\s*blacklist amdgpu\s*$",
+        sample="/etc/modprobe.d/blacklist-amdgpu.conf:blacklist amdgpu",
+        source="https://github.com/ROCm/legacy-rocm-build/pull/4426",
+        level="notice",
+        about="node",
+    ),
     # --- user space finds no driver ---------------------------------------------------------------
     Kind(
         name="driver-not-loaded",

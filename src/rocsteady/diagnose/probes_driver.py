@@ -1,0 +1,107 @@
+"""Probes about driver, kernel and PCI that the closed words cannot say: comparisons of two facts, searches in maps."""
+
+from __future__ import annotations
+
+from rocsteady.diagnose.evaluate import Probe, Probed, World
+from rocsteady.model import Evidence, Gpu, NodeFacts, Subject
+
+NO = Probed(False)
+UNKNOWN = Probed(None)
+GPU_CLASSES = ("0300", "0302", "0380", "1200")
+"""PCI classes of GPUs: VGA, 3D, other display, processing accelerator."""
+
+
+def gpus_missing(world: World, _subject: Subject, _gpu: Gpu | None) -> Probed:
+    """Fewer GPUs are seen than are said to be installed."""
+    facts = world.facts
+    if facts.gpus_expected is None or facts.gpus_seen is None:
+        return UNKNOWN
+    if facts.gpus_seen >= facts.gpus_expected:
+        return NO
+    found = [facts.origins[k] for k in ("gpus_seen", "gpus_expected") if k in facts.origins]
+    return Probed(True, tuple(found), {"seen": str(facts.gpus_seen), "expected": str(facts.gpus_expected)})
+
+
+def dkms_not_for_running_kernel(world: World, _subject: Subject, _gpu: Gpu | None) -> Probed:
+    """DKMS knows amdgpu, but no installed module is for the running kernel."""
+    running = world.facts.kernel.release
+    rows = [(d.kernel, d.state) for d in world.facts.dkms if d.name == "amdgpu"]
+    evidence: list[Evidence] = [e for k, e in world.facts.origins.items() if k.startswith("dkms.")][:2]
+    for event in world.events(("dkms-status-installed", "dkms-status-not-installed")):
+        state = "installed" if event.kind == "dkms-status-installed" else event.fields.get("state")
+        rows.append((event.fields.get("kernel"), state))
+        evidence.append(event.evidence)
+    if not rows or running is None:
+        return UNKNOWN
+    if any(kernel == running and (state or "").startswith("installed") for kernel, state in rows):
+        return NO
+    built = sorted({kernel for kernel, state in rows if kernel and (state or "").startswith("installed")})
+    return Probed(
+        True,
+        tuple(dict.fromkeys(evidence))[:4],
+        {"running": running, "built": ", ".join(built) or "no kernel"},
+    )
+
+
+def gpu_bound_to_vfio(world: World, _subject: Subject, _gpu: Gpu | None) -> Probed:
+    """An AMD display or accelerator function is held by vfio-pci or pci-stub on this host."""
+    found = {
+        bdf: device.driver
+        for bdf, device in world.facts.pci.items()
+        if device.vendor == "1002" and device.driver and _is_gpu(world.facts, bdf)
+    }
+    if not found:
+        return UNKNOWN
+    bound = [bdf for bdf, driver in found.items() if driver in ("vfio-pci", "pci-stub", "xen-pciback")]
+    if not bound:
+        return NO
+    evidence = [e for k, e in world.facts.origins.items() if k.startswith(f"pci.{bound[0]}.driver")]
+    return Probed(
+        True, tuple(evidence[:2]), {"bdf": bound[0], "driver": found[bound[0]] or "", "bound": ", ".join(bound)}
+    )
+
+
+def _is_gpu(facts: NodeFacts, bdf: str) -> bool:
+    code = (facts.pci[bdf].class_code or "").lower().removeprefix("0x")
+    return code[:4] in GPU_CLASSES or (not code and any(g.bdf == bdf for g in facts.gpus))
+
+
+def kfd_node_root_only(world: World, _subject: Subject, _gpu: Gpu | None) -> Probed:
+    """/dev/kfd belongs to root:root and nobody else may open it."""
+    node = world.facts.devices.get("/dev/kfd")
+    listed = world.events(("kfd-node-root-only",))
+    if listed:
+        return Probed(True, (listed[0].evidence,), {"mode": listed[0].fields.get("mode", "")}, (listed[0],))
+    if node is None or node.mode is None or node.owner is None:
+        return UNKNOWN
+    group = node.group or ("root" if node.gid == 0 else None)
+    if group is None:
+        return UNKNOWN
+    try:
+        bits = int(node.mode, 8)
+    except ValueError:
+        return UNKNOWN
+    shut = node.owner in ("root", "0") and not bits & 0o006 and (group in ("root", "0") or not bits & 0o060)
+    evidence = [e for k, e in world.facts.origins.items() if k.startswith("devices./dev/kfd")]
+    return Probed(shut and not node.acl, tuple(evidence[:2]), {"mode": node.mode, "group": group})
+
+
+def link_below_card(world: World, _subject: Subject, gpu: Gpu | None) -> Probed:
+    """The GPU's link has fewer lanes than the card can take."""
+    link = gpu.link if gpu is not None else None
+    if link is None or not link.width or not link.max_width:
+        return UNKNOWN
+    if link.width >= link.max_width:
+        return NO
+    place = f"gpus.{gpu.bdf}.link" if gpu is not None else ""
+    evidence = [e for k, e in world.facts.origins.items() if k.startswith(place)]
+    return Probed(True, tuple(evidence[:2]), {"width": str(link.width), "capable_width": str(link.max_width)})
+
+
+PROBES: dict[str, Probe] = {
+    "gpus_missing": gpus_missing,
+    "dkms_not_for_running_kernel": dkms_not_for_running_kernel,
+    "gpu_bound_to_vfio": gpu_bound_to_vfio,
+    "kfd_node_root_only": kfd_node_root_only,
+    "link_below_card": link_below_card,
+}
