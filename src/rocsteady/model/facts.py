@@ -12,6 +12,7 @@ from __future__ import annotations
 import msgspec
 
 from rocsteady.model.base import Evidence, Gap
+from rocsteady.model.platform import Iommu, Rdma
 
 
 class Host(msgspec.Struct, kw_only=True):
@@ -237,6 +238,16 @@ class Gpu(msgspec.Struct, kw_only=True):
     is_apu: bool | None = None
     metrics_version: str | None = None
     reset_methods: tuple[str, ...] = ()
+    slot_link: PcieLink = msgspec.field(default_factory=PcieLink)
+    """Of the slot: Radeon boards hold a switch of their own between slot and GPU."""
+    iommu_type: str | None = None
+    """identity (pass-through), DMA or DMA-FQ."""
+    board_type: str | None = None
+    manufacturer: str | None = None
+    product_number: str | None = None
+    xgmi_physical_id: int | None = None
+    poison_consumed: int | None = None
+    fatal_errors: int | None = None
 
 
 class KfdLink(msgspec.Struct, kw_only=True):
@@ -465,6 +476,10 @@ class NodeFacts(msgspec.Struct, kw_only=True):
     engine: Engine = msgspec.field(default_factory=Engine)
     container: ContainerSpec | None = None
     kubernetes: Kubernetes = msgspec.field(default_factory=Kubernetes)
+    iommu: Iommu = msgspec.field(default_factory=Iommu)
+    rdma: dict[str, Rdma] = {}
+    pressure: dict[str, float] = {}
+    """Percent of time stalled: ``memory.some.avg10``, ... (pressure stall information)."""
     commands_missing: tuple[str, ...] = ()
     notes: tuple[Note, ...] = ()
     gaps: tuple[Gap, ...] = ()
