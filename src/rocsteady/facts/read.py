@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from rocsteady.facts.readers import Row, read_section
 from rocsteady.facts.registry import TEXT_READERS
 from rocsteady.facts.sections import sections
+from rocsteady.facts.tree import read_tree
 from rocsteady.hostfs import Input
 from rocsteady.model import Gap, ReadError, TooLarge
 
@@ -17,6 +18,8 @@ TEXT_FILE = 8 << 20
 def read_facts(source: Input) -> Iterator[Row]:
     """All rows, for a ``Builder``."""
     yield from source.gaps
+    if source.kind != "heap":
+        yield from read_tree(source.fs)
     for path in text_files(source):
         yield from read_text_file(source, path)
 

@@ -246,6 +246,8 @@ class Gpu(msgspec.Struct, kw_only=True):
     manufacturer: str | None = None
     product_number: str | None = None
     xgmi_physical_id: int | None = None
+    xgmi_links_up: int | None = None
+    xgmi_links_down: int | None = None
     poison_consumed: int | None = None
     fatal_errors: int | None = None
 
