@@ -1,9 +1,9 @@
 """Device files that GPU work needs: who owns them, and with which mode.
 
 Source: /dev/kfd, /dev/dri/*, /dev/infiniband/*; group names from /etc/group.
-A tree made without root cannot hold device files. Then a recorded listing stands in for them:
-``commands/ls_-ln_dev`` with the output of ``ls -lnR /dev/kfd /dev/dri /dev/infiniband`` (``ls -lR`` without -n is
-read too). A regular file in ``dev/`` is not a device and counts as not there.
+A tree made without root cannot hold device files. Then a recorded listing stands in for them: the output of
+``ls -lnR /dev/kfd /dev/dri /dev/infiniband`` (``ls -l`` is read too) in ``commands/``, named as all recorded commands
+are; sosreport leaves one in ``sos_commands/``. A regular file in ``dev/`` is not a device and counts as not there.
 Samples: ``crw-rw---- 1 0 109 236, 0 Nov 30 12:00 /dev/kfd``, ``render:x:109:``.
 """
 
@@ -19,7 +19,7 @@ from rocsteady.hostfs import HostFS
 from rocsteady.model import Evidence, Gap, ReadError
 from rocsteady.model.facts import DeviceNode
 
-LISTINGS = ("commands/ls_-ln_dev", "commands/ls_-l_dev")
+LISTINGS = ("commands/ls_*dev*", "sos_commands/*/ls_*dev*")
 FOLDERS = ("dev/dri", "dev/infiniband")
 KFD = "dev/kfd"
 GROUP = "etc/group"
@@ -102,7 +102,7 @@ def read_device_nodes(fs: HostFS) -> tuple[list[DeviceRow], list[Gap]]:
     names = {number: name for name, number in groups.items()} if isinstance(groups, dict) else {}
     gaps: list[Gap] = [] if isinstance(groups, dict) or is_absent(groups) else [groups]
     rows: list[DeviceRow] = []
-    for listing in LISTINGS:
+    for listing in (path for pattern in LISTINGS for path in fs.glob(pattern)):
         found = parse_file(fs, listing, partial(parse_listing, listing))
         if isinstance(found, list):
             rows.extend(_with_group(r, names) for r in found)

@@ -20,7 +20,8 @@ PCIE = re.compile(
     re.MULTILINE,
 )
 POLICY = re.compile(r"^[ \t]*(\d{1,3})[ \t]*:[ \t]*([\w.-]+?)[ \t]*(\*?)[ \t]*$", re.MULTILINE)
-PROFILE = re.compile(r"\b(\d{1,2})[ \t]{1,4}(?=[0-9_]{0,3}[A-Z])([A-Z0-9_]{2,40})[ \t]{0,24}(\*)")
+PROFILE = re.compile(r"\b(\d{1,2})[ \t]{1,24}(?=[0-9_]{0,3}[A-Z])([A-Z0-9_]{2,40})[ \t]{0,24}(\*)")
+OLD_FEATURE = re.compile(r"^[ \t]*(\w+)[ \t]+0x[0-9a-fA-F]{16}[ \t]+([YN])[ \t]*$", re.MULTILINE)
 FEATURE = re.compile(r"^[ \t]*\d+\.\s+(\w+)[ \t]*\([ \t]*(\d{1,3})\)[ \t]*:[ \t]*(enabled|disabled)", re.MULTILINE)
 
 
@@ -84,15 +85,18 @@ def parse_policy(text: str) -> Policy | Malformed:
     return Policy(tuple(name for _, name, _ in found), next((name for _, name, star in found if star), None))
 
 
-def parse_power_profile(text: str) -> str | Malformed:
-    """Name of the active profile: the one with a star behind it, in a table of rows or of columns."""
+def parse_power_profile(text: str) -> str | Malformed | None:
+    """Name of the active profile: the one with a star behind it, in a table of rows or of columns; None = none is."""
     match = PROFILE.search(text)
-    return match[2] if match else Malformed(f"no active profile in {shown(text)}")
+    if match is None and not re.search(r"\b[A-Z0-9]+_[A-Z_]+\b", text):
+        return Malformed(f"a table of profiles was wanted, found {shown(text)}")
+    return match[2] if match else None
 
 
 def parse_features(text: str) -> dict[str, bool] | Malformed:
-    """``pp_features``: name -> enabled."""
+    """``pp_features``: name -> enabled. Vega prints ``NAME 0x0000000000000001 Y`` instead."""
     features = {name: state == "enabled" for name, _, state in FEATURE.findall(text)}
+    features |= {name: state == "Y" for name, state in OLD_FEATURE.findall(text)}
     return features if features else Malformed(f"lines 'NN. NAME ( bit) : state' were wanted, found {shown(text)}")
 
 
