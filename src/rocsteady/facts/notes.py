@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 
 from rocsteady.facts.loglines import is_log_line
+from rocsteady.facts.os_names import os_rows
 from rocsteady.facts.readers import Row, TextReader
 from rocsteady.facts.sections import Section
 from rocsteady.facts.sizes import size_in_bytes
@@ -19,6 +20,12 @@ TOOL_KEY = re.compile(
     r"^(?:[A-Z0-9]+(?:_[A-Z0-9]+)+|GPU|BDF|UUID|CLK|NAME|PID|RETIRED|PENDING|Name|Uuid|Node|Features?|Type|Reason|Image|State)$"
 )
 """Keys that tools print, not people."""
+TOOL_TEXT = re.compile(
+    r"Collecting environment information|Is debug build: |used to build PyTorch|HSA System Attributes|^Architecture: +|^CPU op-mode|"
+    r"^Static hostname:|^apiVersion:|^services:|^Distributor ID:|^filename: +/|^Package: |^processor\s*:",
+    re.MULTILINE,
+)
+"""Marks of tools whose output is a list of keys and values."""
 LONGEST = 60
 """A note is short: a longer text with colons is a log or a tool's output."""
 SHARE = 0.6
@@ -81,6 +88,8 @@ def _known(section: Section, index: int, key: str, value: str) -> Iterator[Row]:
             engine = ENGINES.get(key.removesuffix(" version"))
             if engine:
                 yield section.fact("engine.name", engine, index, rank=0)
+    elif TEXTS.get(key) == "host.os_name":
+        yield from os_rows(section, value, index, rank=0)
     elif key in TEXTS:
         yield section.fact(TEXTS[key], value, index, rank=0)
     elif key in ("memory", "ram", "host memory", "system memory"):
@@ -109,6 +118,8 @@ def _known(section: Section, index: int, key: str, value: str) -> Iterator[Row]:
 def looks_like_notes(section: Section) -> bool:
     """Short, no output of a known command, nearly every line a note."""
     if section.command is not None and not section.command.startswith("cat "):
+        return False
+    if TOOL_TEXT.search(section.text):
         return False
     filled = [line for line in section.lines if line.strip() and not is_log_line(line)]
     notes = [match["key"] for line in filled if (match := LINE.match(line))]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rocsteady.facts import (
     amd_smi,
+    collect_env,
     container_documents,
     container_run,
     engine_launch,
@@ -11,6 +12,9 @@ from rocsteady.facts import (
     hip_tools,
     kubectl_describe,
     notes,
+    product_versions,
+    python_packages,
+    python_prints,
     rocm_smi,
     rocminfo,
     uname,
@@ -30,5 +34,9 @@ TEXT_READERS: tuple[TextReader, ...] = (
     rocm_smi.READER,
     amd_smi.READER,
     hip_tools.READER,
+    collect_env.READER,
+    python_packages.READER,
+    python_prints.READER,
+    product_versions.READER,
     uname.READER,
 )

@@ -436,6 +436,16 @@ class Python(msgspec.Struct, kw_only=True):
     executable: str | None = None
     torch_hip: str | None = None
     torch_cuda: str | None = None
+    torch_build: str | None = None
+    """rocm, cuda or cpu."""
+    torch_has_hip: bool | None = None
+    """False where torch.version.hip is None."""
+    torch_sees_gpu: bool | None = None
+    """torch.cuda.is_available()."""
+    index_urls: tuple[str, ...] = ()
+    """Indexes that an install command names."""
+    wheels: dict[str, str] = {}
+    """File names of wheels -> installed, or named (a list of what an index has, a download page)."""
     in_virtualenv: bool | None = None
 
 
@@ -468,6 +478,8 @@ class NodeFacts(msgspec.Struct, kw_only=True):
     packages: dict[str, Package] = {}
     python: Python = msgspec.field(default_factory=Python)
     python_packages: dict[str, str] = {}
+    python_packages_missing: dict[str, bool] = {}
+    """Packages that pip says are not there."""
     env: dict[str, str] = {}
     sysctl: dict[str, str] = {}
     limits: dict[str, str] = {}
