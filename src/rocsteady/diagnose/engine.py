@@ -46,10 +46,10 @@ def diagnose(
     world = World(facts, log)
     matches, unknown = find_matches(catalog, world, PROBES if probes is None else probes)
     matches, hidden = suppress(matches, suppressions, now)
+    used = {id(e) for m in matches for e in m.events}
     ranked = rank(matches)
     ids = _ids(ranked)
     findings = tuple(_finding(r, ids[i], ids, facts) for i, r in enumerate(ranked))
-    used = {id(e) for r in ranked for e in r.match.events}
     return Diagnosis(
         verdict=verdict(findings, world),
         findings=findings,

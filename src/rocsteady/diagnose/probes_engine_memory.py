@@ -87,9 +87,14 @@ def _by_numbers(n: dict[str, float]) -> str | None:
 
 def _stage(world: World, event: Event) -> tuple[str, tuple[Event, ...]]:
     """From the frames of the traceback, else from which milestones came before."""
+    failed = world.by_kind.get("graph-capture-failed", [])
+    if failed:
+        return "graphs", tuple(failed[:1])
     for trace in world.by_kind.get("python-traceback", []):
         if "OutOfMemory" in trace.fields.get("exception", "") or "out of memory" in trace.fields.get("message", ""):
             name = next((k for k, names in _STAGES.items() if trace.fields.get("stage") in names), None)
+            if "graph_runner" in trace.fields.get("last_file", ""):
+                name = "graphs"
             if name == "serving":
                 return _serving(world, event)
             if name is not None:
@@ -122,7 +127,8 @@ def _probe(*kinds: str) -> Probe:
             return Probed(False)
         bindings = {k: f"{v:.1f} GiB" for k, v in oom.numbers.items()} | {"stage": oom.kind}
         evidence = tuple(e.evidence for e in oom.events)
-        return Probed(True, evidence, bindings, (oom.event,))
+        repeats = world.by_kind["torch-out-of-memory"]
+        return Probed(True, evidence, bindings, (oom.event, *(e for e in repeats if e is not oom.event)))
 
     return probe
 

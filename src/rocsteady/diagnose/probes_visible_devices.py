@@ -1,4 +1,4 @@
-"""Which GPUs a process was told to use, against which are there."""
+"""Which GPUs a process can see: what it was told, what its build is made for, and what the kernel has room for."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 
 from rocsteady.diagnose.evaluate import Probe, Probed, World
 from rocsteady.diagnose.lookup import lookup
+from rocsteady.diagnose.versions import satisfies
 from rocsteady.model import Event, Evidence, Gpu, Subject
 
 _INTEGRATED_NAME = re.compile(
@@ -56,8 +57,7 @@ def _numbers(value: str) -> list[int] | None:
 
 
 def _env(world: World, name: str) -> tuple[str | None, Evidence | None]:
-    found = lookup(world.facts, f"env.{name}")
-    return found.value, found.evidence
+    return _found(world, f"env.{name}")
 
 
 def _masked_twice(world: World, _subject: Subject, _gpu: Gpu | None) -> Probed:
@@ -108,7 +108,53 @@ def _beyond(world: World, _subject: Subject, _gpu: Gpu | None) -> Probed:
     return Probed(False)
 
 
+MINORS = 64
+"""DRM minors of one type before Linux 6.13: render nodes renderD128 to renderD191."""
+
+
+def _minors_exhausted(world: World, _subject: Subject, _gpu: Gpu | None) -> Probed:
+    """A few partitions of CPX mode have no render node because the kernel has only 64 minors."""
+    modes = {(g.compute_mode or "").upper() for g in world.facts.gpus}
+    if "CPX" not in modes or satisfies(world.facts.kernel.release or "", ">=6.13"):
+        return Probed(False)
+    headings = world.by_kind.get("smi-gpu-heading", [])
+    indices = [int(e.fields["index"]) for e in headings]
+    indices += [g.smi_index for g in world.facts.gpus if g.smi_index is not None]
+    seen = max(indices, default=-1) + 1
+    if not MINORS - 4 <= seen < MINORS or world.facts.gpus_expected not in (None, 8, MINORS):
+        return Probed(False)
+    last = [e for e in headings if int(e.fields["index"]) == seen - 1]
+    mode = lookup(world.facts, "gpu.compute_mode", world.facts.gpus[0]).evidence
+    evidence = (*(e.evidence for e in last), *((mode,) if mode is not None else ()))
+    return Probed(True, evidence, {"seen": str(seen)}, tuple(last))
+
+
+def _cuda_torch_beside_amd(world: World, _subject: Subject, _gpu: Gpu | None) -> Probed:
+    """The environment's torch is a CUDA build, and the machine has an AMD GPU and no NVIDIA one."""
+    version, where = _found(world, "python_packages.torch")
+    build, also = _found(world, "python.torch_build")
+    if not (re.search(r"\+cu\d", version or "") or build == "cuda"):
+        return Probed(False)
+    facts = world.facts
+    amd = bool(facts.rocm.version or facts.rocm.installs or facts.dkms) or any(
+        g.gfx or g.driver == "amdgpu" or g.vendor == "1002" for g in facts.gpus
+    )
+    amd = amd or any(d.vendor == "1002" and (d.class_code or "").startswith(("03", "12")) for d in facts.pci.values())
+    amd = amd or "amdgpu" in facts.modules
+    if not amd:
+        return Probed(None)
+    evidence = tuple(e for e in (where, also) if e is not None)[:1]
+    return Probed(True, evidence, {"torch": version or "a CUDA build"})
+
+
+def _found(world: World, path: str) -> tuple[str | None, Evidence | None]:
+    found = lookup(world.facts, path)
+    return (None if found.value is None else str(found.value)), found.evidence
+
+
 PROBES: dict[str, Probe] = {
+    "drm-minors-exhausted": _minors_exhausted,
+    "cuda-torch-beside-amd-gpu": _cuda_torch_beside_amd,
     "integrated-gpu-in-use": _integrated,
     "visible-devices-masked-twice": _masked_twice,
     "visible-devices-differ": _differ,

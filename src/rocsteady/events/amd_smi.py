@@ -21,6 +21,15 @@ KINDS = (
         source="https://github.com/ROCm/legacy-rocm-build/issues/1081",
     ),
     Kind(
+        name="smi-gpu-heading",
+        needles=("GPU: ",),
+        pattern=r"^GPU: (?P<index>\d{1,3})\s*$",
+        sample="GPU: 62",
+        source="https://github.com/ROCm/amdsmi/issues/99",
+        level="info",
+        about="node",
+    ),
+    Kind(
         name="smi-device-asleep",
         needles=("in a low-power state",),
         pattern=r"AMD GPU device\(s\) is/are in a low-power state",

@@ -182,11 +182,17 @@ KINDS = (
             "No module named 'libtpu'", "No module named 'intel_extension_for_pytorch'", "ptrace: Operation not permitted",
             "During handling of the above exception", "was the direct cause of the following exception",
             "Using scaling factor 1.0 for fp8 KV", "generation_config.json", "gptq_gemm is buggy",
+            "might be asynchronously reported at some other API call", "communicator is not available", "Using default MoE config",
+            "[aiter] type hints mismatch", "disable _ENABLE_JIT_DEEPGEMM", "amdgpu version file missing", "Error in preprocessing prompt inputs",
+            "This might cause deadlock in distributed execution", "TORCH_NCCL_AVOID_RECORD_STREAMS", "[IsEnoughWorkspace]",
         ),
         pattern=r"destroy_process_group\(\) was not called|`fork` method is not supported by ROCm|uncalibrated q_scale"
         r"|No module named '(?:libtpu|intel_extension_for_pytorch)'|ptrace: Operation not permitted"
         r"|During handling of the above exception|was the direct cause of the following exception"
-        r"|Using scaling factor 1\.0 for fp8 KV|generation_config\.json|gptq_gemm is buggy",
+        r"|Using scaling factor 1\.0 for fp8 KV|generation_config\.json|gptq_gemm is buggy"
+        r"|might be asynchronously reported at some other API call|communicator is not available|Using default MoE config|\[aiter\] type hints mismatch"
+        r"|disable _ENABLE_JIT_DEEPGEMM|amdgpu version file missing|Error in preprocessing prompt inputs|This might cause deadlock in distributed execution"
+        r"|TORCH_NCCL_AVOID_RECORD_STREAMS|\[IsEnoughWorkspace\]",
         sample="[rank0]:[W609 14:01:53.847994808 ProcessGroupNCCL.cpp:1554] Warning: WARNING: "
         "destroy_process_group() was not called before program exit, which can leak resources.",
         source="https://github.com/vllm-project/vllm/issues/45562",

@@ -26,9 +26,9 @@ KINDS = (
         name="python-traceback",
         needles=("Traceback (most recent call last)",),
         pattern=r"Traceback \(most recent call last\)",
-        more=r"^\s*File \"(?P<last_file>[^\"]+)\", line (?P<last_line>\d+), in (?:"
+        more=r"^\s*File \"(?:(?P<last_file>(?![^\"]*(?:/torch/|/lib/python[\d.]+/[a-z_]+(?:/|\.py)|<frozen))[^\"]+)|[^\"]+)\", line \d+, in (?:"
         + _STAGE
-        + r"\b|(?P<last_function>\S+))|^\s{2,}\S|^\s*$|"
+        + r"\b|\S+)|^\s{2,}\S|^\s*$|"
         + _EXCEPTION,
         more_limit=160,
         shared=True,
