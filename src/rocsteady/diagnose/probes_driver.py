@@ -86,6 +86,30 @@ def kfd_node_root_only(world: World, _subject: Subject, _gpu: Gpu | None) -> Pro
     return Probed(shut and not node.acl, tuple(evidence[:2]), {"mode": node.mode, "group": group})
 
 
+def user_lacks_kfd_group(world: World, _subject: Subject, _gpu: Gpu | None) -> Probed:
+    """The user is in none of the groups that may open /dev/kfd, is not root, and the mode shuts out others."""
+    facts = world.facts
+    node = facts.devices.get("/dev/kfd")
+    group = node.group if node is not None else None
+    mode = node.mode if node is not None else None
+    listed = world.events(("kfd-node-in-render",))
+    evidence = [e for k, e in facts.origins.items() if k.startswith(("devices./dev/kfd", "user.groups"))][:3]
+    if group is None and listed:
+        group, mode = listed[0].fields["group"], "0660"
+        evidence.append(listed[0].evidence)
+    if group is None or mode is None or facts.user.groups is None:
+        return UNKNOWN
+    try:
+        others = int(mode, 8) & 0o006
+    except ValueError:
+        return UNKNOWN
+    names = {name.lower() for name in facts.user.groups}
+    root = facts.user.uid == 0 or facts.user.name == "root" or "root" in names
+    if others or root or group.lower() in names or (node is not None and node.acl):
+        return NO
+    return Probed(True, tuple(evidence), {"group": group, "groups": ", ".join(facts.user.groups)})
+
+
 def link_below_card(world: World, _subject: Subject, gpu: Gpu | None) -> Probed:
     """The GPU's link has fewer lanes than the card can take."""
     link = gpu.link if gpu is not None else None
@@ -104,4 +128,5 @@ PROBES: dict[str, Probe] = {
     "gpu_bound_to_vfio": gpu_bound_to_vfio,
     "kfd_node_root_only": kfd_node_root_only,
     "link_below_card": link_below_card,
+    "user_lacks_kfd_group": user_lacks_kfd_group,
 }

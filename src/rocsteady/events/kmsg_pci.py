@@ -24,7 +24,7 @@ KINDS = (
             "]: failed to assign",
             "can't assign mem",
         ),
-        pattern=r"(?<!VF )BAR (?P<bar>\d+)(?:: (?:no space for|failed to assign|can't assign) \[?mem"
+        pattern=r"(?:(?P<driver>amdgpu) [0-9a-f:.]+: )?(?<!VF )BAR (?P<bar>\d+)(?:: (?:no space for|failed to assign|can't assign) \[?mem"
         r"| \[mem [^\]]*\]: (?:can't assign; no space|failed to assign))",
         sample=(
             "[    2.749531] amdgpu 0000:0d:00.0: BAR 0: failed to assign [mem size 0x400000000 64bit pref]",
@@ -35,6 +35,17 @@ KINDS = (
         ),
         source=_PCI + "setup-res.c",
         level="notice",
+    ),
+    Kind(
+        name="pci-bar-assigned",
+        needles=(": assigned [mem", "]: assigned"),
+        pattern=r"(?<!VF )BAR (?P<bar>\d+)(?:: assigned \[mem| \[mem [^\]]*\]: assigned)",
+        sample=(
+            "[   12.253297] amdgpu 0000:07:00.0: BAR 0: assigned [mem 0xc0000000-0xcfffffff 64bit pref]",
+            "[   10.021193] pci 0006:03:00.0: BAR 0 [mem 0x6300c0000000-0x6300c1ffffff 64bit pref]: assigned",
+        ),
+        source=_PCI + "setup-res.c",
+        level="info",
     ),
     Kind(
         name="pci-window-unassigned",

@@ -149,4 +149,18 @@ KINDS = (
         "[    0.800412] ERST: Error Record Serialization Table (ERST) support is initialized.",
         _LINUX + "drivers/acpi/apei/erst.c",
     ),
+    _noise(
+        "quiet-initramfs-firmware",
+        "Possible missing firmware",
+        r"Possible missing firmware",
+        "W: Possible missing firmware /lib/firmware/amdgpu/yellow_carp_gpu_info.bin for module amdgpu",
+        "https://github.com/damentz/liquorix-package/issues/69",
+    ),
+    _noise(
+        "quiet-user-name",
+        "Failed to get user name to check",
+        r"Failed to get user name to check for video group membership",
+        "Failed to get user name to check for video group membership",
+        "https://github.com/ROCm/legacy-rocm-build/issues/1798",
+    ),
 )
