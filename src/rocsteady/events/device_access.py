@@ -103,7 +103,7 @@ KINDS = (
     ),
     Kind(
         name="kfd-node-root-only",
-        needles=(" kfd", "/dev/kfd"),
+        needles=("crw-------", "crw-r--r--", "cr--------"),
         pattern=r"^c(?P<mode>rw-------|rw-r--r--|r--------)[.+]? +\d+ +root +root +\d+, *\d+ .{6,30}\bkfd$",
         sample="crw-------   1 root    root    234,   0 May 21 05:13 kfd",
         source="https://github.com/ROCm/ROCT-Thunk-Interface/issues/36",
@@ -112,7 +112,7 @@ KINDS = (
     ),
     Kind(
         name="kfd-node-in-render",
-        needles=("/dev/kfd", " kfd"),
+        needles=("crw-rw----",),
         pattern=r"^crw-rw----[.+]? +\d+ +root +(?P<group>render|video) +\d+, *\d+ .{6,30}\bkfd$",
         sample="crw-rw---- 1 root render 235, 0 Apr  8 16:46 /dev/kfd",
         source="https://github.com/ROCm/rocminfo/issues/41",

@@ -274,7 +274,7 @@ KINDS = (
     ),
     Kind(
         name="dkms-status-not-installed",
-        needles=(": added", ": built"),
+        needles=("amdgpu/", "amdgpu, "),
         pattern=r"^\s*amdgpu[/,] ?(?P<version>\d[\w.-]*)(?:, (?P<kernel>\d[^,]+))?(?:, x86_64)?: (?P<state>added|built)\b",
         sample=("amdgpu/6.12.12-2164967.24.04: added", "amdgpu, 5.11.32-1350682, 5.4.0-97-generic, x86_64: built"),
         source="https://github.com/ROCm/amdgpu/issues/115",
