@@ -80,7 +80,7 @@ def read_tar(source: Source, name: str, spool: Spool) -> Archive:
             path = index.place(member.name)
             if path is None:
                 continue
-            if member.kind != "file" or member.hard or member.problem:
+            if _is_special(member):
                 _special(index, path, member)
                 continue
             start = spool.size
@@ -105,7 +105,7 @@ def index_tar(file: BinaryIO, size: int, name: str, budget: Budget) -> Archive:
         for member in reader:
             path = index.place(member.name)
             start = reader.position
-            if path is not None and (member.kind != "file" or member.hard or member.problem):
+            if path is not None and _is_special(member):
                 _special(index, path, member)
             elif path is not None:
                 index.entries[path] = Entry(_stat(member, min(member.size, max(size - start, 0))), start)
@@ -123,6 +123,10 @@ def _stat(member: Member, size: int) -> FileStat:
     return FileStat(member.kind, size, member.mode, member.uid, member.gid, member.rdev)
 
 
+def _is_special(member: Member) -> bool:
+    return member.kind != "file" or bool(member.hard or member.problem or member.refused)
+
+
 def _special(index: _Index, path: str, member: Member) -> None:
     """Everything without content of its own."""
     if member.hard:
@@ -135,7 +139,7 @@ def _special(index: _Index, path: str, member: Member) -> None:
         return
     if member.problem:
         index.gap(path, f"failed: {member.problem}")
-    index.entries[path] = Entry(_stat(member, 0), 0, member.link, member.problem)
+    index.entries[path] = Entry(_stat(member, 0), 0, member.link, member.problem or member.refused)
 
 
 # --- zip -----------------------------------------------------------------------------------------

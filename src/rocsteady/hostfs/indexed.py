@@ -10,7 +10,7 @@ import msgspec
 
 from rocsteady.hostfs.spool import slice_of
 from rocsteady.hostfs.store import FileStat, Store, parts_of, resolve
-from rocsteady.model import Absent, Failed
+from rocsteady.model import Absent, Denied, Failed, TimedOut
 
 _FOLDER = FileStat("dir", 0, 0o755, 0, 0)
 """A folder that the archive does not name but that a member lies in."""
@@ -84,7 +84,9 @@ class IndexedStore:
                 raise Failed(path, "not a regular file")
             raise Absent(path)
         if entry.problem:
-            raise Failed(path, entry.problem)
+            why, _, detail = entry.problem.partition(": ")
+            error = {"denied": Denied, "timeout": TimedOut}.get(why, Failed)
+            raise error(path, detail if error is not Failed else entry.problem)
         if entry.stat.kind != "file":
             raise Failed(path, "not a regular file")
         if self._file is None or entry.stat.size == 0:
@@ -93,11 +95,10 @@ class IndexedStore:
 
 
 class MergedStore:
-    """Files of several stores under names of our own; one store may lie below all as the root."""
+    """Files of several stores under names of our own."""
 
-    def __init__(self, files: Mapping[str, tuple[Store, str]], base: Store | None = None) -> None:
+    def __init__(self, files: Mapping[str, tuple[Store, str]]) -> None:
         self._files = dict(files)
-        self._base = base
         self._folders: dict[str, set[str]] = {"": set()}
         for path in self._files:
             child = path
@@ -112,41 +113,25 @@ class MergedStore:
         if key in self._files:
             store, inner = self._files[key]
             return store.stat(resolve(store, inner))
-        if self._base is not None:
-            try:
-                return self._base.stat(key)
-            except Absent:
-                pass
         if key in self._folders:
             return _FOLDER
         raise Absent(path)
 
     def names(self, path: str) -> list[str]:
         """See ``Store``."""
-        key = resolve(self, path)
-        found = set(self._folders.get(key, ()))
-        if self._base is not None:
-            try:
-                found.update(self._base.names(key))
-            except Absent:
-                if key not in self._folders:
-                    raise
-        elif key not in self._folders:
+        key = "/".join(parts_of(path))
+        if key not in self._folders:
             raise Absent(path)
-        return sorted(found)
+        return sorted(self._folders[key])
 
     def readlink(self, path: str) -> str:
-        """See ``Store``."""
-        if self._base is None:
-            raise Absent(path)
-        return self._base.readlink(path)
+        """See ``Store``; there are no links between the names."""
+        raise Absent(path)
 
     def open(self, path: str) -> BinaryIO:
         """See ``Store``."""
-        key = resolve(self, path)
-        if key in self._files:
-            store, inner = self._files[key]
-            return store.open(inner)
-        if self._base is not None:
-            return self._base.open(key)
-        raise Absent(path)
+        key = "/".join(parts_of(path))
+        if key not in self._files:
+            raise Absent(path)
+        store, inner = self._files[key]
+        return store.open(inner)

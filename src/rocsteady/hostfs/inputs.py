@@ -20,8 +20,6 @@ from rocsteady.model import Gap, InputError, LimitError, ReadError
 
 HEAP_FILES = 20_000
 """Files of a heap that are looked at; a folder of more is no collection of logs (a home directory, say)."""
-BESIDE = "logs/"
-"""Where loose files appear in the tree that they were named together with."""
 
 
 class Input(msgspec.Struct, frozen=True):
@@ -130,8 +128,8 @@ def open_inputs(
 ) -> list[Input]:
     """Open what the user named.
 
-    Each tree and each archive is a node of its own. Loose files belong to one node; when just one tree or
-    archive is named beside them, to that one (their names then start with ``logs/``).
+    Each tree and each archive is an input of its own; all loose files together are one. Which of them belong to
+    one node is decided by what is read in them (``cli.gather``).
 
     Raises:
         InputError: an argument does not exist, cannot be read, is damaged beyond use, or is no file or directory.
@@ -214,28 +212,8 @@ def _stream(name: str, stream: BinaryIO, gathering: _Gathering) -> None:
 
 
 def _inputs(gathering: _Gathering) -> list[Input]:
-    named, loose, gaps = gathering.named, gathering.loose, tuple(gathering.gaps)
-    if loose and len(named) == 1:
-        only = named[0]
-        prefix = BESIDE if only.kind == "tree" else ""
-        beside: dict[str, tuple[Store, str]] = {}
-        for name, place in loose.items():
-            free, number = f"{prefix}{name}", 2
-            while _taken(only.store, free):
-                free, number = f"{prefix}{name}.{number}", number + 1
-            beside[free] = place
-        label = ", ".join([only.label, *loose])
-        store = MergedStore(beside, only.store)
-        return [Input(HostFS(store, live=False), only.kind, label, (*only.gaps, *gaps))]
-    inputs = [Input(HostFS(n.store, live=False), n.kind, n.label, n.gaps) for n in named]
-    if loose:
-        inputs.append(Input(HostFS(MergedStore(loose), live=False), "heap", ", ".join(loose), gaps))
+    inputs = [Input(HostFS(n.store, live=False), n.kind, n.label, n.gaps) for n in gathering.named]
+    if gathering.loose or not inputs:
+        store, label = MergedStore(gathering.loose), ", ".join(gathering.loose)
+        inputs.append(Input(HostFS(store, live=False), "heap", label, tuple(gathering.gaps)))
     return inputs
-
-
-def _taken(store: Store, path: str) -> bool:
-    try:
-        store.stat(path)
-    except ReadError:
-        return False
-    return True

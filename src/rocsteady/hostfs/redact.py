@@ -72,7 +72,7 @@ class Redactor:
     def data(self, path, content):  # type: (str, bytes) -> bytes
         """A file's content; ``path`` (inside the tree) tells what kind of file it is."""
         name = path.rpartition("/")[2]
-        if name in BINARY:
+        if name in BINARY or (path.startswith(("sys/", "proc/")) and _is_binary(name, content)):
             return content
         text = content.decode("utf-8", "surrogateescape")
         return self.text(text, path).encode("utf-8", "surrogateescape")
@@ -271,6 +271,13 @@ class Redactor:
 
     def _digest(self, kind, value):  # type: (str, str) -> bytes
         return hmac.new(self._key, (kind + "\0" + value).encode("utf-8", "surrogateescape"), hashlib.sha256).digest()
+
+
+def _is_binary(name, content):  # type: (str, bytes) -> bool
+    """Whether a kernel interface gave bytes, not text: PCI configuration, EFI variables, config.gz."""
+    if name in ("cmdline", "environ"):
+        return False
+    return content[:2] == b"\x1f\x8b" or b"\0" in content.rstrip(b"\0")
 
 
 def _word_pattern(names):  # type: (Iterable[str]) -> re.Pattern[str] | None

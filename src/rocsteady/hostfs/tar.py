@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from rocsteady.hostfs.capture import REFUSED
 from rocsteady.hostfs.limits import Limits
 from rocsteady.hostfs.store import Kind
 from rocsteady.hostfs.unpack import Source
@@ -23,7 +24,9 @@ _NO_DATA = b"123456"
 
 
 class Member(msgspec.Struct, frozen=True):
-    """One entry. ``hard`` is the name that a hard link repeats; ``problem`` says why the content is not usable."""
+    """One entry. ``hard`` is the name that a hard link repeats; ``problem`` says why the content is not
+    usable, ``refused`` why our snapshot could not read the file on its node.
+    """
 
     name: str
     kind: Kind
@@ -35,6 +38,7 @@ class Member(msgspec.Struct, frozen=True):
     link: str = ""
     hard: str = ""
     problem: str = ""
+    refused: str = ""
 
 
 class Damage(Exception):
@@ -236,6 +240,8 @@ def _completed(member: Member, pax: dict[str, str], long_name: str, long_link: s
         text = pax.get(key, "")
         if text.isdigit() and len(text) < 19 and (key != "size" or member.kind == "file"):
             values[key] = int(text)
+    if REFUSED in pax and member.kind == "file":
+        values["refused"] = pax[REFUSED]
     if any(key.startswith("GNU.sparse.") for key in pax):
         values["problem"] = "sparse member, not supported"
     return msgspec.structs.replace(member, **values) if values else member
