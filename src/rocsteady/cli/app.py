@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from rocsteady.cli import catalog_command, compat_command, config_command, diagnose_command
+from rocsteady.cli import catalog_command, compat_command, config_command, diagnose_command, snapshot_command
 
 app = typer.Typer(
     name="rocsteady",
@@ -15,6 +15,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 diagnose_command.register(app)
+snapshot_command.register(app)
 catalog_command.register(app)
 compat_command.register(app)
 config_command.register(app)

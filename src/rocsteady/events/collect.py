@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
+from rocsteady.events.duplicates import Repetitions
 from rocsteady.events.kinds import LOOKS_RIGHT, LOOKS_WRONG, Kind
 from rocsteady.events.prefix import Split, split
 from rocsteady.model import NODE, Event, Evidence, Fact, Subject, Unexplained
@@ -57,12 +58,14 @@ class Collector:
         self._boot = 0
         self._uptime: float | None = None
         self._file = ""
+        self._repetitions = Repetitions()
         self.facts: list[Fact] = []
 
     def begin(self, file: str) -> None:
         """The next lines are of this file."""
         self._file = file
         self._uptime = None
+        self._repetitions.begin()
 
     def line(self, number: int, raw: str, candidates: set[int], ahead: Ahead) -> dict[int, int]:
         """Take one candidate line.
@@ -135,6 +138,8 @@ class Collector:
         fields = {k: v.strip() for k, v in match.groupdict().items() if v is not None}
         bdf = address(fields["bdf"]) if "bdf" in fields else address(parts.message) or address(raw)
         more, used = self._continuation(kind, bdf, fields, number, ahead)
+        if self._repetitions.repeated(candidate, parts.message[:QUOTE], parts.at, parts.uptime):
+            return used
         subject = subject_of(kind, bdf, fields)
         self._order += 1
         event = Event(

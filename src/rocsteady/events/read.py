@@ -2,29 +2,44 @@
 
 from __future__ import annotations
 
+import re
+
 from rocsteady.events.clock import align
 from rocsteady.events.registry import KINDS
 from rocsteady.events.scan import Scanner
-from rocsteady.events.sources import log_files
+from rocsteady.events.sources import log_sources
 from rocsteady.hostfs import Input
-from rocsteady.model import EventLog, Fact, Gap, ReadError
+from rocsteady.model import Absent, EventLog, Fact, Gap, ReadError
 
 
 def read_logs(source: Input, year: int, boot_time: float | None = None) -> tuple[EventLog, list[Fact | Gap]]:
     """Scan every log; returns events, and the facts that log lines state.
 
-    ``year`` completes time stamps without one; ``boot_time`` (btime of /proc/stat) dates boot-relative ones.
+    ``year`` completes time stamps without one; ``boot_time`` dates boot-relative ones (default: btime of /proc/stat).
     """
     scanner = Scanner(KINDS, year)
     gaps: list[Gap] = []
-    for path in log_files(source):
+    for log in log_sources(source):
         try:
-            with source.fs.open(path) as stream:
-                scanner.scan(path, stream)
+            with log.open() as stream:
+                scanner.scan(log.path, stream)
+        except Absent:
+            continue  # a command that this machine does not have, a file that went away
         except ReadError as error:
-            gaps.append(Gap(path, error.why))
+            gaps.append(Gap(log.path, error.why))
         except OSError as error:
-            gaps.append(Gap(path, f"failed: {error.strerror}"))
-    events, notes = align(scanner.events(), boot_time)
-    log = EventLog(events, scanner.unexplained(), tuple(scanner.files), notes, tuple(scanner.spans))
-    return log, [*scanner.facts, *gaps, *source.fs.gaps]
+            gaps.append(Gap(log.path, f"failed: {error.strerror}"))
+    events, notes = align(scanner.events(), boot_time if boot_time is not None else _boot_time(source))
+    found = EventLog(events, scanner.unexplained(), tuple(scanner.files), notes, tuple(scanner.spans))
+    return found, [*scanner.facts, *gaps, *source.fs.gaps]
+
+
+def _boot_time(source: Input) -> float | None:
+    """When the machine of a tree booted, in seconds since 1970. Source: line ``btime`` of /proc/stat."""
+    if source.kind == "heap":
+        return None
+    try:
+        match = re.search(r"^btime (\d{1,12})$", source.fs.text("proc/stat"), re.MULTILINE)
+    except ReadError:
+        return None
+    return float(match[1]) if match else None

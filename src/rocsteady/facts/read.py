@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from rocsteady.facts import wanted
 from rocsteady.facts.readers import Row, read_section
 from rocsteady.facts.registry import TEXT_READERS
 from rocsteady.facts.sections import sections
 from rocsteady.facts.tree import read_tree
-from rocsteady.hostfs import Input
-from rocsteady.model import Gap, ReadError, TooLarge
+from rocsteady.hostfs import HostFS, Input
+from rocsteady.hostfs.commands import prints_log, slug
+from rocsteady.hostfs.fs import RECORDED
+from rocsteady.model import Denied, Gap, ReadError, TimedOut, TooLarge
 
 TEXT_FILE = 8 << 20
 """Command output beyond this is a log: the event scanner streams it, no text reader gets it."""
@@ -20,8 +23,23 @@ def read_facts(source: Input) -> Iterator[Row]:
     yield from source.gaps
     if source.kind != "heap":
         yield from read_tree(source.fs)
+    if source.fs.live:
+        yield from live_commands(source.fs)
     for path in text_files(source):
         yield from read_text_file(source, path)
+
+
+def live_commands(fs: HostFS) -> Iterator[Row]:
+    """Rows of what read-only commands print now; the same as a snapshot of this machine gives."""
+    for argv in wanted.COMMANDS:
+        try:
+            output = fs.command(argv)
+        except (Denied, TimedOut) as error:
+            yield Gap(error.path, error.why)
+            continue
+        except ReadError:
+            continue  # not installed, no such module, no systemd: the kernel's interfaces say most of it too
+        yield from _sectioned(output.path, output.text, argv)
 
 
 def text_files(source: Input) -> Iterator[str]:
@@ -29,8 +47,8 @@ def text_files(source: Input) -> Iterator[str]:
     if source.kind == "heap":
         yield from source.fs.walk()
         return
-    for pattern in ("commands/*", "sos_commands/*/*"):
-        yield from source.fs.glob(pattern)
+    for pattern in (f"{RECORDED}/*", "sos_commands/*/*", "logs/*"):
+        yield from (path for path in source.fs.glob(pattern) if not prints_log(path))
 
 
 def read_text_file(source: Input, path: str) -> Iterator[Row]:
@@ -44,5 +62,13 @@ def read_text_file(source: Input, path: str) -> Iterator[Row]:
     except ReadError as error:
         yield Gap(path, error.why)
         return
-    for section in sections(path, text):
+    yield from _sectioned(path, text, _COMMANDS.get(path.rpartition("/")[2]))
+
+
+def _sectioned(path: str, text: str, argv: tuple[str, ...] | None) -> Iterator[Row]:
+    for section in sections(path, text, " ".join(argv) if argv else None):
         yield from read_section(TEXT_READERS, section)
+
+
+_COMMANDS = {slug(argv): argv for argv in wanted.COMMANDS}
+"""Name of a recorded output in a snapshot or sosreport -> the command."""

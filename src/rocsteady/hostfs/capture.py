@@ -180,10 +180,6 @@ class Capture:
             "refused": [{"path": self._clean(r.path), "why": self._clean(r.why)} for r in self.refused],
         }
 
-    def denied(self):  # type: () -> list[str]
-        """What root would add."""
-        return [r.path for r in self.refused if r.why.startswith("denied")]
-
     def _clean(self, text):  # type: (str) -> str
         return self.redactor.text(text) if self.redactor else text
 
@@ -254,7 +250,7 @@ class Capture:
         self.ran.append({"argv": list(argv), "path": path, "status": status, "detail": self._clean(detail)})
         if data:
             self._content(out, path, data, 0o444, True)
-        if status != "ok":
+        if status in ("denied", "timeout"):  # one that fails says nothing: no such module, no systemd
             self.refused.append(Refusal(path, f"{status}: {detail}"))
             if not data:
                 self._placeholder(out, path, f"{status}: {detail}")
@@ -329,6 +325,26 @@ class Capture:
         out.addfile(info)
 
 
+def summary(manifest, output):  # type: (dict[str, Any], str) -> list[str]
+    """Lines for the person who took the snapshot: what is in it, and what root would add."""
+    lines = ["{}: {} entries, {:.1f} MB before packing".format(output, manifest["files"], manifest["bytes"] / 1e6)]
+    if manifest["redacted"]:
+        counts = manifest["redactions"]
+        lines.append("replaced: " + (", ".join(f"{counts[k]} {k}" for k in sorted(counts)) or "nothing"))
+    else:
+        lines.append("NOT redacted: it holds names, addresses, serial numbers and perhaps secrets")
+    denied = [r["path"] for r in manifest["refused"] if r["why"].startswith("denied")]
+    if denied:
+        shown = ", ".join(denied[:5]) + (", ..." if len(denied) > 5 else "")
+        lines.append(f"as root it would also hold {len(denied)} more: {shown}")
+    other = [r for r in manifest["refused"] if not r["why"].startswith("denied")]
+    for refusal in other[:5]:
+        lines.append("left out {}: {}".format(refusal["path"], refusal["why"]))
+    if len(other) > 5:
+        lines.append(f"left out {len(other) - 5} more, listed in manifest.json")
+    return lines
+
+
 def _silent(text):  # type: (str) -> None
     del text
 
@@ -378,6 +394,7 @@ def _tail(stream, limit):  # type: (io.BufferedIOBase, int) -> tuple[bytes, bool
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any  # noqa: F401
 
     Say = Callable[[str], None]
     Store = Callable[[tarfile.TarFile, Found], None]

@@ -74,6 +74,11 @@ def slug(argv):  # type: (tuple[str, ...]) -> str
     return name.replace("/", ".").strip(" ._-")[:200]
 
 
+def prints_log(path):  # type: (str) -> bool
+    """Whether a recorded output is a log, by its file name: events are read from it, no facts."""
+    return path.rpartition("/")[2].startswith(("dmesg", "journalctl", "docker_logs", "podman_logs"))
+
+
 def allowed(argv):  # type: (tuple[str, ...]) -> bool
     """Whether the command is on the list."""
     if argv in ALLOWED:
@@ -116,12 +121,13 @@ def run(argv, seconds=SECONDS, limit=OUTPUT):  # type: (tuple[str, ...], float, 
     except OSError as error:
         return ("denied" if error.errno in (1, 13) else "failed"), b"", error.strerror or str(error)
     out, err, cut = _collect(process, time.monotonic() + seconds, limit)
-    detail = err.decode("utf-8", "replace").strip()[:300]
+    message = err.decode("utf-8", "replace").strip()
+    detail = message.partition("\n")[0][:300]
     if cut == "time":
         return "timeout", out, f"no end after {seconds:g} s"
     if cut == "size":
         return "ok", out, f"cut after {limit} bytes"
-    denied = re.search(r"not permitted|permission denied|insufficient permissions", detail, re.IGNORECASE)
+    denied = re.search(r"not permitted|permission denied|insufficient permissions", message, re.IGNORECASE)
     if denied and (not out.strip() or out.strip() == b"-- No entries --"):
         return "denied", b"", detail
     if process.returncode and not out.strip():

@@ -138,7 +138,7 @@ PREFIX = re.compile(
     r"([A-Za-z0-9][A-Za-z0-9.-]*)(?= [^ :\[]+(?:\[\d+\])?: )",
     re.MULTILINE,
 )
-UNAME = re.compile(r"^(Linux )([A-Za-z0-9][A-Za-z0-9.-]*)(?= \d+\.\d+)", re.MULTILINE)
+UNAME = re.compile(r"^(Linux )(?!version )([A-Za-z0-9][A-Za-z0-9.-]*)(?= \d+\.\d+)", re.MULTILINE)
 NAMED_HOST = re.compile(
     r"(\b(?:host[ _-]?name|node[ _-]?name|nodename|HOST|_HOSTNAME)[\"']?\s*[:=]\s*[\"']?)([A-Za-z0-9][A-Za-z0-9.-]+)",
     re.IGNORECASE,
