@@ -110,6 +110,22 @@ KINDS = (
         about="service",
     ),
     Kind(
+        name="ollama-load-timeout",
+        needles=("timed out waiting for llama",),
+        pattern=r"timed out waiting for llama[ -](?:runner|server) to start(?:.*?progress (?P<progress>[\d.]+))?",
+        sample='error="timed out waiting for llama runner to start - progress 0.00 - "',
+        source="https://github.com/ollama/ollama/issues/6092",
+        about="service",
+    ),
+    Kind(
+        name="ollama-system-memory",
+        needles=("model requires more system memory",),
+        pattern=r"model requires more system memory \((?P<needed>[\d.]+ [KMG]iB)\) than is available \((?P<available>[\d.]+ [KMG]iB)\)",
+        sample='error="model requires more system memory (37.3 GiB) than is available (12.1 GiB)"',
+        source="https://github.com/ollama/ollama/issues/4131",
+        about="service",
+    ),
+    Kind(
         name="lora-rank-too-large",
         needles=("is greater than max_lora_rank",),
         pattern=r"LoRA rank (?P<rank>\d+) is greater than max_lora_rank (?P<most>\d+)",

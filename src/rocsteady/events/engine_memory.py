@@ -122,6 +122,14 @@ KINDS = (
         about="service",
     ),
     Kind(
+        name="tgi-warmup-memory",
+        needles=("Not enough memory to handle",),
+        pattern=r"Not enough memory to handle (?:(?P<total>\d+) total tokens with )?(?P<tokens>\d+) prefill tokens",
+        sample='Error: Warmup(Generation("Not enough memory to handle 4096 prefill tokens. You need to decrease `--max-batch-prefill-tokens`"))',
+        source="https://github.com/huggingface/text-generation-inference/issues/755",
+        about="service",
+    ),
+    Kind(
         name="ggml-out-of-memory",
         needles=("ROCm error: out of memory", "CUDA error: out of memory", "cudaMalloc failed: out of memory", "hipMalloc failed: out of memory",
                  "unable to allocate ROCm", "ggml_cuda_device_malloc"),

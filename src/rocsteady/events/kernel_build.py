@@ -128,6 +128,15 @@ KINDS = (
         about="service",
     ),
     Kind(
+        name="offload-arch-unknown",
+        needles=("cannot determine amdgcn architecture", "offload-arch failed with return code", "system GPU detection was unsuccsesful",
+                 "cannot determine hip architecture"),
+        pattern=r"cannot determine (?:amdgcn|hip) architecture|offload-arch failed with return code|system GPU detection was unsuccsesful",
+        sample="clang++: error: cannot determine amdgcn architecture: /opt/rocm/lib/llvm/bin/amdgpu-arch: ; consider passing it via '--offload-arch'",
+        source="https://github.com/state-spaces/mamba/issues/717",
+        about="service",
+    ),
+    Kind(
         name="compiler-killed",
         needles=("Killed signal terminated program", "unable to execute command: Killed", "fatal error: Killed"),
         pattern=r"fatal error: Killed signal terminated program (?P<program>\w+)|unable to execute command: Killed",

@@ -101,9 +101,9 @@ KINDS = (
     ),
     Kind(
         name="engine-watchdog-timeout",
-        needles=("watchdog_timeout=", "execute_model timed out", "RPC call to execute_model", "RPC call to sample_tokens"),
+        needles=("watchdog_timeout=", "execute_model timed out", "RPC call to execute_model", "RPC call to sample_tokens", "Engine iteration timed out"),
         pattern=r"Watchdog timeout \(self\.watchdog_timeout=(?P<seconds>[\d.]+)|execute_model timed out"
-        r"|RPC call to (?P<call>\w+) timed out",
+        r"|RPC call to (?P<call>\w+) timed out|Engine iteration timed out",
         sample=(
             "[2025-09-09 02:30:28 TP0] Watchdog timeout (self.watchdog_timeout=300, self.soft=False)",
             "TimeoutError: RPC call to execute_model timed out.",
