@@ -6,10 +6,17 @@ Add one only when a word would not do; if several modes need the same thing, add
 
 from __future__ import annotations
 
-from rocsteady.diagnose import probes_driver, probes_engine_memory, probes_settings, probes_visible_devices
+from rocsteady.diagnose import (
+    probes_container,
+    probes_driver,
+    probes_engine_memory,
+    probes_settings,
+    probes_visible_devices,
+)
 from rocsteady.diagnose.evaluate import Probe
 
 PROBES: dict[str, Probe] = {
+    **probes_container.PROBES,
     **probes_driver.PROBES,
     **probes_engine_memory.PROBES,
     **probes_settings.PROBES,

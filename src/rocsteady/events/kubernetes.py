@@ -16,7 +16,7 @@ KINDS = (
         name="k8s-unschedulable",
         needles=("nodes are available:",),
         pattern=r"(?P<ready>\d+)/(?P<nodes>\d+) nodes are available: (?P<why>"
-        r"(?=(?:.*?(?P<gpu_nodes>\d+) Insufficient (?P<gpu_resource>amd\.com/[\w.-]+))?)"
+        r"(?=(?:.*?(?P<gpu_nodes>\d+) Insufficient (?P<gpu_resource>(?:amd|nvidia)\.com/[\w.-]+))?)"
         r"(?=(?:.*?(?P<selector_nodes>\d+) node\(s\) didn't match (?:Pod's )?node (?:affinity|selector))?)"
         r"(?=(?:.*?(?P<taint_nodes>\d+) node\(s\) had (?:untolerated )?taint \{(?P<taint>[^}]*)\})?)"
         r"(?=(?:.*?(?P<short_nodes>\d+) Insufficient (?P<short>memory|cpu|ephemeral-storage|hugepages\S*))?)"
@@ -34,9 +34,9 @@ KINDS = (
     Kind(
         name="k8s-probe-failed",
         needles=("probe failed:", "probe errored"),
-        pattern=r"(?P<probe>Startup|Readiness|Liveness) probe (?:failed|errored)(?: and resulted in \w+ state)?: (?P<why>.*"
-        r"(?=(?:.*?(?P<refused>connection refused))?)(?=(?:.*?(?P<slow>context deadline exceeded|Client\.Timeout))?)"
-        r"(?=(?:.*?statuscode: (?P<status>\d+))?))",
+        pattern=r"(?P<probe>Startup|Readiness|Liveness) probe (?:failed|errored)(?: and resulted in \w+ state)?: (?P<why>"
+        r"(?=(?:.*?(?P<refused>connection refused))?)(?=(?:.*?(?P<slow>context deadline exceeded|Client\.Timeout|timeout:))?)"
+        r"(?=(?:.*?statuscode: (?P<status>\d+))?).*)",
         sample=(
             '  Warning  Unhealthy  3s (x3 over 13s)  kubelet  Startup probe failed: Get "http://10.244.0.13:8000/health": dial tcp '
             "10.244.0.13:8000: connect: connection refused",
