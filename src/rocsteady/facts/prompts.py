@@ -193,7 +193,8 @@ _LABELLED = re.compile(
     r"^\s*(?:<(?:summary|b|h\d)>|\*\*|`|(?:Command|CMD|cmd|Running|Executing|Output of|output of|Output from|Run)\b:? *`?)\s*"
     r"(?P<text>.+?)\s*(?:`|\*\*|</\w+>)?\s*:?\s*(?:\*\*|`|</\w+>)?\s*$"
 )
-_COLON = re.compile(r"^\s*(?P<text>[\w./~-]+(?: [^:=]{1,70})?)(?: output)?\s*:\s*$")
+_COLON = re.compile(r"^ ?(?P<text>[\w./~-]+(?: [^:=]{1,70})?)(?: output)?\s*:\s*$")
+"""Not indented: ``  vllm:`` is a container's name in what kubectl and compose print."""
 _HEAD = re.compile(r"^==> (?P<path>.+?) <==\s*$")
 _TECHSUPPORT = re.compile(r"^\s*=+ *Section: *(?P<text>.+?) *=+\s*$|^Section: (?P<plain>.*boot logs)\s*$")
 _NUMBERED = re.compile(r"^(?:\(?\d+[.)]|step \d+:?|output of|output from|section:?) *", re.IGNORECASE)
