@@ -10,6 +10,9 @@ from rocsteady.diagnose import (
     probes_container,
     probes_driver,
     probes_engine_memory,
+    probes_faults,
+    probes_power,
+    probes_ras,
     probes_settings,
     probes_visible_devices,
 )
@@ -19,6 +22,9 @@ PROBES: dict[str, Probe] = {
     **probes_container.PROBES,
     **probes_driver.PROBES,
     **probes_engine_memory.PROBES,
+    **probes_faults.PROBES,
+    **probes_power.PROBES,
+    **probes_ras.PROBES,
     **probes_settings.PROBES,
     **probes_visible_devices.PROBES,
 }

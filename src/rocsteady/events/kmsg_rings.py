@@ -118,11 +118,12 @@ KINDS = (
         name="mes-no-answer",
         needles=(
             "failed to respond to msg=",
+            "MES failed to response msg",
             "MES ring buffer is full",
             "MES might be in unrecoverable",
             "reg_write_reg_wait",
         ),
-        pattern=r"MES(?:\(\d+\))? failed to respond to msg=(?P<msg>[A-Z_]+(?: ?\([A-Z_]+\))?)|MES ring buffer is full"
+        pattern=r"MES(?:\(\d+\))? failed to respon(?:d to|se) msg=(?P<msg>\d+|[A-Z_]+(?: ?\([A-Z_]+\))?)|MES ring buffer is full"
         r"|MES might be in unrecoverable state|failed to reg_write_reg_wait",
         sample=(
             "amdgpu 0000:c5:00.0: amdgpu: MES failed to respond to msg=MISC (WAIT_REG_MEM)",
