@@ -215,4 +215,13 @@ KINDS = (
         ),
         source="https://github.com/ROCm/amdgpu/issues/174",
     ),
+    Kind(
+        name="suspend-entry",
+        needles=("suspend entry",),
+        pattern=r"PM: suspend entry \((?P<state>\w+)\)",
+        sample="PM: suspend entry (deep)",
+        source=_TREE + "base/power/main.c",
+        level="notice",
+        about="node",
+    ),
 )
