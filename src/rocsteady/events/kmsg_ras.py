@@ -109,6 +109,14 @@ KINDS = (
         level="notice",
     ),
     Kind(
+        name="ras-banks-follow",
+        needles=("Accelerator Check Architecture events logged",),
+        pattern=r"Accelerator Check Architecture events logged",
+        sample="amdgpu 0000:9e:00.0: {1}[Hardware Error]: Accelerator Check Architecture events logged",
+        source=_TREE + "amdgpu/amdgpu_mca.c",
+        level="notice",
+    ),
+    Kind(
         name="ras-scrubber",
         needles=("error logged by the scrubber",),
         pattern=r"hardware error logged by the scrubber",

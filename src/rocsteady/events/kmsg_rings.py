@@ -46,6 +46,7 @@ KINDS = (
         pattern=r"\bRing (?P<ring>\S+) reset fail|reset via MES failed|CPFW hasn't support pipe reset",
         sample="amdgpu 0000:c5:00.0: amdgpu: Ring gfx_0.0.0 reset failed",
         source=_JOB,
+        level="notice",
     ),
     Kind(
         name="ring-reset-succeeded",
@@ -162,7 +163,7 @@ KINDS = (
             "Failed to resume KFD",
             "Failed to suspend process",
         ),
-        pattern=r"Failed to (?:evict (?:queues?|process queues)|restore process queues|quiesce KFD|resume KFD|suspend process)",
+        pattern=r"Failed to (?P<step>evict (?:queues?|process queues)|restore process queues|quiesce KFD|resume KFD|suspend process)",
         sample="amdgpu: amdgpu_amdkfd_restore_userptr_worker: Failed to resume KFD",
         source=_TREE + "amdgpu/amdgpu_amdkfd_gpuvm.c",
     ),
@@ -204,5 +205,13 @@ KINDS = (
         pattern=r"sq_intr: ?error.*?(?:err_type|detail)[ :=]*(?P<err_type>\d+)",
         sample="amdgpu 0000:c1:00.0: amdgpu: sq_intr: error, se 1, data 0x4, sh 0, priv 0, wave_id 3, simd_id 1, cu_id 5, err_type 2",
         source=_TREE + "amdkfd/kfd_int_process_v9.c",
+    ),
+    Kind(
+        name="gpu-halt-failed",
+        needles=("failed to halt cp gfx", "KGQ disable failed", "KCQ disable failed", "Waiting for fences timed out", "DQM create queue"),
+        pattern=r"failed to halt cp gfx|K[GC]Q disable failed|Waiting for fences timed out|DQM create queue \d+ failed",
+        sample="[drm:gfx_v10_0_hw_fini [amdgpu]] *ERROR* failed to halt cp gfx",
+        source=_TREE + "amdgpu/gfx_v10_0.c",
+        level="notice",
     ),
 )

@@ -115,5 +115,14 @@ KINDS = (
         pattern=r"Failed to (?:dis|en)able gfxoff",
         sample="amdgpu 0000:0b:00.0: amdgpu: Failed to disable gfxoff!",
         source=_TREE + "swsmu/amdgpu_smu.c",
+        level="notice",
+    ),
+    Kind(
+        name="powerplay-failed",
+        needles=("[powerplay]",),
+        pattern=r"\[powerplay\] (?:\[\w+\] )?Failed to (?P<what>[\w ]+)",
+        sample="amdgpu: [powerplay] Failed to set soft min gfxclk !",
+        source=_TREE + "powerplay/hwmgr/vega20_hwmgr.c",
+        level="notice",
     ),
 )
