@@ -208,7 +208,13 @@ KINDS = (
     ),
     Kind(
         name="gpu-halt-failed",
-        needles=("failed to halt cp gfx", "KGQ disable failed", "KCQ disable failed", "Waiting for fences timed out", "DQM create queue"),
+        needles=(
+            "failed to halt cp gfx",
+            "KGQ disable failed",
+            "KCQ disable failed",
+            "Waiting for fences timed out",
+            "DQM create queue",
+        ),
         pattern=r"failed to halt cp gfx|K[GC]Q disable failed|Waiting for fences timed out|DQM create queue \d+ failed",
         sample="[drm:gfx_v10_0_hw_fini [amdgpu]] *ERROR* failed to halt cp gfx",
         source=_TREE + "amdgpu/gfx_v10_0.c",
