@@ -20,7 +20,9 @@ from rocsteady.model import Gap
 VERSION, COMMAND_LINE, TAINTED = "proc/version", "proc/cmdline", "proc/sys/kernel/tainted"
 LOCKDOWN = "sys/kernel/security/lockdown"
 SECURE_BOOT = "sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
-HOST_NAME, BOOT_ID = "proc/sys/kernel/hostname", "proc/sys/kernel/random/boot_id"
+HOST_NAMES = ("proc/sys/kernel/hostname", "etc/hostname")
+"""Saved trees often lack the first."""
+BOOT_ID = "proc/sys/kernel/random/boot_id"
 LINE = re.compile(r"Linux version (?P<release>\S+)(?:.*?(?P<build>#\d+.*))?")
 WORD = re.compile(r"([^\s\"]*\"[^\"]*\"[^\s\"]*|\S+)")
 EFI_BYTES = 5
@@ -91,9 +93,9 @@ def read_secure_boot(fs: HostFS) -> bool | Gap:
     return parse_bytes(fs, SECURE_BOOT, parse_secure_boot)
 
 
-def read_host_name(fs: HostFS) -> str | Gap:
-    """Name of the machine."""
-    return parse_file(fs, HOST_NAME, parse_text)
+def read_host_name(fs: HostFS, path: str = HOST_NAMES[0]) -> str | Gap:
+    """Name of the machine, from the kernel or from where the distribution keeps it."""
+    return parse_file(fs, path, parse_text)
 
 
 def read_boot_id(fs: HostFS) -> str | Gap:

@@ -56,9 +56,12 @@ def _system(fs: HostFS) -> Iterator[Row]:
         ):  # fmt: skip
             line = system.lines.get(key)
             yield from known(f"host.{field}", value, Evidence(system.path, *(line or (None, ""))))
-    name, boot = kernel.read_host_name(fs), kernel.read_boot_id(fs)
-    if isinstance(name, str):
-        yield from known("host.name", name, Evidence(kernel.HOST_NAME, 1, name))
+    for path in kernel.HOST_NAMES:
+        name = kernel.read_host_name(fs, path)
+        if isinstance(name, str):
+            yield from known("host.name", name, Evidence(path, 1, name))
+            break
+    boot = kernel.read_boot_id(fs)
     if isinstance(boot, str):
         yield from known("host.boot_id", boot, Evidence(kernel.BOOT_ID, 1, boot))
     runtime = container_of(fs)
