@@ -121,6 +121,8 @@ def _complete(tree: dict[str, Any]) -> None:
     for path, device in tree.get("devices", {}).items():
         device.setdefault("path", path)
         device.setdefault("exists", True)
+    for mount, disk in tree.get("disks", {}).items():
+        disk.setdefault("mount", mount)
     for bdf, device in tree.get("pci", {}).items():
         device.setdefault("bdf", bdf)
     packages = tree.get("packages", {})
@@ -172,6 +174,8 @@ def _fits(steps: list[str], value: object) -> bool:
         sample[steps[1]] = {"bdf": steps[1], **sample[steps[1]]}
     elif root == "devices" and len(steps) > 2:
         sample[steps[1]] = {"path": steps[1], "exists": True, **sample[steps[1]]}
+    elif root == "disks" and len(steps) > 2:
+        sample[steps[1]] = {"mount": steps[1], **sample[steps[1]]}
     elif root == "packages" and len(steps) > 2:
         sample[steps[1]] = {"name": steps[1], "version": "", "source": "", **sample[steps[1]]}
     try:

@@ -266,7 +266,7 @@ def _named(text: str) -> str | None:
         if lower.startswith(spelled):
             text = command + text[len(spelled) :]
             lower = text.lower()
-    if re.match(r"(?:/|~/)[\w./*-]+$", text):
+    if re.match(r"(?:/(?!dev\b)|~/)[\w./*-]+$", text):
         return "cat " + text
     word = first_word(text)
     if word in KNOWN:

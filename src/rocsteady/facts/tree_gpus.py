@@ -41,7 +41,7 @@ def gpu_rows(fs: HostFS, functions: dict[str, PciFunction]) -> Iterator[Row]:
     for gap in gaps:
         yield from worth_listing(gap)
     cards = [p for p in places if not p.partition]
-    keys = {place.card: place.bdf or f"smi:{number}" for number, place in enumerate(cards)}
+    keys = {place.card: place.bdf or f"card:{place.card}" for place in cards}
     for place in cards:
         yield from card_rows(fs, place, f"gpus[{keys[place.card]}]", functions)
     topology = read_topology(fs, caches=False)

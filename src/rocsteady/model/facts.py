@@ -65,6 +65,10 @@ class Module(msgspec.Struct, kw_only=True):
     srcversion: str | None = None
     filename: str | None = None
     signer: str | None = None
+    vermagic: str | None = None
+    """Kernel release that the module file was built for."""
+    present: bool | None = None
+    """Whether a module file was found for the running kernel."""
     taint: str | None = None
     refcount: int | None = None
     used_by: tuple[str, ...] = ()
@@ -335,6 +339,7 @@ class Disk(msgspec.Struct, kw_only=True):
     total: int | None = None
     used: int | None = None
     available: int | None = None
+    used_percent: float | None = None
     inodes_used_percent: float | None = None
     kind: str | None = None
 
