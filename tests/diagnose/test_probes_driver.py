@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from rocsteady.catalog import load_catalog
 from rocsteady.diagnose.evaluate import World
 from rocsteady.diagnose.probes_driver import PROBES
 from rocsteady.model import NODE, EventLog, Gpu, NodeFacts
 from rocsteady.model.facts import DeviceNode, Dkms, Kernel, PciDevice, PcieLink, User
+from tests.support import heap, judged
 
 KFD = "/dev/kfd"
 
@@ -86,3 +88,11 @@ def test_user_lacks_kfd_group(groups: tuple[str, ...] | None, uid: int, mode: st
 def test_link_below_card(width: int | None, most: int, value: bool | None) -> None:
     gpu = Gpu(bdf="0000:c1:00.0", link=PcieLink(width=width, max_width=most))
     assert answer("link_below_card", NodeFacts(gpus=(gpu,)), gpu) is value
+
+
+def test_a_line_that_several_kinds_know_is_explained_by_one() -> None:
+    line = "[   33.100231] [drm:psp_hw_start [amdgpu]] *ERROR* PSP create ring failed!\n"
+    fatal = "[   33.300231] amdgpu 0000:c7:00.0: amdgpu: Fatal error during GPU init\n"
+    answer = judged(heap({"dmesg.txt": line + fatal}), load_catalog())
+    assert answer.findings
+    assert not [e for e in answer.unexplained if "PSP create ring" in e.text]

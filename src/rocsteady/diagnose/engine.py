@@ -46,7 +46,7 @@ def diagnose(
     world = World(facts, log)
     matches, unknown = find_matches(catalog, world, PROBES if probes is None else probes)
     matches, hidden = suppress(matches, suppressions, now)
-    used = {id(e) for m in matches for e in m.events}
+    used = {(e.evidence.file, e.evidence.line) for m in matches for e in m.events}
     ranked = rank(matches)
     ids = _ids(ranked)
     findings = tuple(_finding(r, ids[i], ids, facts) for i, r in enumerate(ranked))
@@ -113,12 +113,15 @@ def _finding(ranked: Ranked, own_id: str, ids: list[str], facts: NodeFacts) -> F
     )  # fmt: skip
 
 
-def _unexplained(log: EventLog, used: set[int]) -> tuple[Evidence, ...]:
-    """Error-like lines that no finding rests on, one per shape, with the number of repeats."""
+def _unexplained(log: EventLog, used: set[tuple[str, int | None]]) -> tuple[Evidence, ...]:
+    """Error-like lines that no finding rests on, one per shape, with the number of repeats.
+
+    ``used`` holds places, not events: several kinds may know one line, and one of them being used explains it.
+    """
     out: list[Evidence] = []
     groups: dict[tuple[str, str], list[Event]] = {}
     for event in log.events:
-        if event.level == "error" and id(event) not in used:
+        if event.level == "error" and (event.evidence.file, event.evidence.line) not in used:
             groups.setdefault((event.kind, event.subject.id if event.subject else ""), []).append(event)
     counted = [(g[0].evidence, sum(e.count for e in g)) for g in groups.values()]
     counted += [(u.evidence, u.count) for u in log.unexplained]
