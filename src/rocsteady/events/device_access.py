@@ -17,7 +17,7 @@ def _errno(name: str, code: str, text: str, source: str) -> Kind:
     return Kind(
         name=f"kfd-open-{name}",
         needles=("/dev/kfd",),
-        pattern=rf"open /dev/kfd(?: read-write)?: {text}|\"/dev/kfd\".*= -1 {code}\b|/dev/kfd'?\"?: {text}|{text}:? '?\"?/dev/kfd",
+        pattern=rf"open /dev/kfd(?: read-write)?: {text}|\"/dev/kfd\".*= -1 {code}\b|(?<!cat: )/dev/kfd'?\"?: {text}|{text}:? '?\"?/dev/kfd",
         sample=(
             f"Unable to open /dev/kfd read-write: {text}",
             f'openat(AT_FDCWD, "/dev/kfd", O_RDWR|O_CLOEXEC) = -1 {code} ({text})',

@@ -126,7 +126,6 @@ KINDS = (
         pattern=r"severity=Correct(?:ed|able)(?:, type=(?P<layer>[\w ]+?)(?: Layer)?\b)?"
         r"|AER: (?:Multiple )?Correct(?:ed|able) error (?:message )?received"
         r"|aer_layer=(?P<aer_layer>Data Link Layer|Physical Layer)",
-        more=r"error status/mask=|^\s*\[ *\d+\] +(?P<bit>[A-Za-z]+)",
         sample=(
             "[  100.486780] pcieport 0000:00:01.1: PCIe Bus Error: severity=Corrected, type=Data Link Layer, (Receiver ID)",
             "[  100.486779] pcieport 0000:00:01.1: AER: Correctable error message received from 0000:01:00.0",
@@ -140,7 +139,6 @@ KINDS = (
         name="aer-nonfatal",
         needles=("(Non-Fatal)",),
         pattern=r"(?:severity=|AER: (?:Multiple )?)Uncorrect(?:ed|able) \(Non-Fatal\)",
-        more=r"error status/mask=|^\s*\[ *\d+\] +(?P<bit>[A-Za-z]+)|TLP Header",
         sample="[  100.486780] amdgpu 0000:c1:00.0: PCIe Bus Error: severity=Uncorrected (Non-Fatal), type=Transaction Layer, (Requester ID)",
         source=_PCI + "pcie/aer.c",
         about="link",
@@ -149,7 +147,6 @@ KINDS = (
         name="aer-fatal",
         needles=("Uncorrected (Fatal)", "Uncorrectable (Fatal)"),
         pattern=r"(?:severity=|AER: (?:Multiple )?)Uncorrect(?:ed|able) \(Fatal\)",
-        more=r"error status/mask=|^\s*\[ *\d+\] +(?P<bit>[A-Za-z]+)|TLP Header",
         sample="[  100.486780] pcieport 0000:c0:01.1: PCIe Bus Error: severity=Uncorrectable (Fatal), type=Transaction Layer, (Receiver ID)",
         source=_PCI + "pcie/aer.c",
         about="link",
@@ -160,6 +157,23 @@ KINDS = (
         pattern=r"Completer Abort|CmpltAbrt",
         sample=("[  340.707957] Completer Abort", "[  340.707957] amdgpu 0000:83:00.0:    [15] CmpltAbrt             "),
         source="https://github.com/ROCm/legacy-rocm-build/issues/1493",
+        about="node",
+    ),
+    Kind(
+        name="aer-malformed-tlp",
+        needles=("Malformed TLP", "MalfTLP"),
+        pattern=r"\[ *18\] (?:Malformed TLP|MalfTLP)",
+        sample="[  942.180392] pcieport 0000:00:1c.4:    [18] Malformed TLP          (First)",
+        source="https://github.com/ROCm/legacy-rocm-build/issues/32",
+        about="node",
+    ),
+    Kind(
+        name="aer-tlp-atomic",
+        needles=("TLP Header:",),
+        pattern=r"TLP Header: (?P<tlp>[46][cde][0-9a-f]{6}) ",
+        sample="[  942.180444] pcieport 0000:00:1c.4:   TLP Header: 6c000002 06000000 0000000f b76e6008",
+        source="https://github.com/ROCm/legacy-rocm-build/issues/32",
+        level="notice",
         about="node",
     ),
     Kind(

@@ -265,6 +265,22 @@ KINDS = (
         about="node",
     ),
     Kind(
+        name="dkms-tree-broken",
+        needles=("dkms.conf does not exist", "Could not locate dkms.conf"),
+        pattern=r"/var/lib/dkms/amdgpu/(?P<version>[^/]+)/source/dkms\.conf does not exist",
+        sample="File: /var/lib/dkms/amdgpu/6.7.0-1787201.22.04/source/dkms.conf does not exist.",
+        source="https://github.com/ROCm/legacy-rocm-build/issues/3701",
+        about="node",
+    ),
+    Kind(
+        name="dkms-not-newer",
+        needles=("is not newer than what is already found in kernel",),
+        pattern=r"is not newer than what is already found in kernel (?P<kernel>\S+)",
+        sample="is not newer than what is already found in kernel 4.13.0-36-generic (D3580B8CE287C145D0DC895).",
+        source="https://github.com/ROCm/legacy-rocm-build/issues/344",
+        about="node",
+    ),
+    Kind(
         name="dkms-excluded",
         needles=("BUILD_EXCLUSIVE",),
         pattern=r"dkms\.conf for module amdgpu includes a BUILD_EXCLUSIVE directive",
