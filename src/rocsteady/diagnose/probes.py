@@ -11,6 +11,7 @@ from rocsteady.diagnose import (
     probes_driver,
     probes_engine_memory,
     probes_faults,
+    probes_gfx_target,
     probes_power,
     probes_ras,
     probes_settings,
@@ -25,6 +26,7 @@ PROBES: dict[str, Probe] = {
     **probes_faults.PROBES,
     **probes_power.PROBES,
     **probes_ras.PROBES,
+    **probes_gfx_target.PROBES,
     **probes_settings.PROBES,
     **probes_visible_devices.PROBES,
 }

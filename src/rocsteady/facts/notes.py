@@ -16,8 +16,12 @@ from rocsteady.facts.sizes import size_in_bytes
 from rocsteady.model import Note
 
 LINE = re.compile(r"^ {0,3}(?:[-*] )?(?P<key>[A-Za-z0-9_/][^:\[\]{}<>|\"]{0,90}?)\s*: {1,3}(?P<value>\S.*)$")
+ENV_KEY = re.compile(
+    r"^(?:HIP|CUDA|ROCR|HSA|NCCL|RCCL|VLLM|SGLANG|SGL|PYTORCH|TORCH|AITER|MIOPEN|TRITON|HF|RAY|OLLAMA|GGML|LD)_[A-Z0-9_]+$"
+)
+"""A key that names an environment variable of the stack states its value."""
 TOOL_KEY = re.compile(
-    r"^(?:[A-Z0-9]+(?:_[A-Z0-9]+)+|GPU|BDF|UUID|CLK|NAME|PID|RETIRED|PENDING|Name|Uuid|Node|Features?|Type|Reason|Image|State)$"
+    rf"^(?!{ENV_KEY.pattern[1:-1]}$)(?:[A-Z0-9]+(?:_[A-Z0-9]+)+|GPU|BDF|UUID|CLK|NAME|PID|RETIRED|PENDING|Name|Uuid|Node|Features?|Type|Reason|Image|State)$"
 )
 """Keys that tools print, not people."""
 TOOL_TEXT = re.compile(
@@ -68,6 +72,8 @@ def parse_notes(section: Section) -> Iterator[Row]:
             continue
         key, value = match["key"].strip(), match["value"].strip()
         yield Note(key, value, section.evidence(index))
+        if ENV_KEY.match(key):
+            yield section.fact(f"env[{key}]", value.strip("\"'"), index, rank=0)
         yield from _known(section, index, key.lower(), value)
 
 
