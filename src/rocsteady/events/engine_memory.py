@@ -26,6 +26,7 @@ KINDS = (
         ),
         source=_KV,
         about="service",
+        mark="crash",
     ),
     Kind(
         name="vllm-kv-cache-below-one-request",

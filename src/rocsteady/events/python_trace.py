@@ -87,6 +87,7 @@ KINDS = (
         ),
         source="https://github.com/ROCm/TheRock/issues/6642",
         about="service",
+        mark="crash",
     ),
     Kind(
         name="engine-broadcast-stuck",
@@ -110,6 +111,7 @@ KINDS = (
         ),
         source="https://github.com/sgl-project/sglang/issues/7691",
         about="service",
+        mark="crash",
     ),
     Kind(
         name="engine-no-throughput",
