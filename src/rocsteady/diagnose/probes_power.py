@@ -12,6 +12,8 @@ IDLE_CLOCK = 350.0
 """MHz: below it a GPU idles; the loaded ones in reports of stuck clocks showed 41 to 132 MHz."""
 BUSY = 90.0
 """Percent."""
+OAM = ("74a1", "74a2", "74a5", "75a0", "75a3")
+"""PCI ids of MI300X, MI308X, MI325X, MI350X, MI355X on bare metal; a virtual machine may hold part of a board."""
 HOT_IDLE = 85.0
 """Degrees: AMD's acceptance pages want an idle GPU well below this."""
 
@@ -109,23 +111,9 @@ def fan_still(world: World, _subject: Subject, gpu: Gpu | None) -> Probed:
     )
 
 
-def link_down(world: World, _subject: Subject, gpu: Gpu | None) -> Probed:
-    """Some XGMI link of this GPU is not up."""
-    if gpu is None or not gpu.xgmi_links or all(x.state is None for x in gpu.xgmi_links):
-        return Probed(None)
-    down = [
-        x for x in gpu.xgmi_links if x.state is not None and x.state.lower() in ("down", "d", "disabled", "inactive")
-    ]
-    if not down:
-        return Probed(False)
-    return Probed(
-        True, _evidence(world, gpu, "xgmi_links"), {"peers": ", ".join(x.peer for x in down), "links": str(len(down))}
-    )
-
-
 def hive_split(world: World, _subject: Subject, _gpu: Gpu | None) -> Probed:
-    """On a board of eight OAM packages (gfx942, gfx950), the GPUs do not all report one hive."""
-    board = [g for g in world.facts.gpus if (g.gfx or "") in ("gfx942", "gfx950") and not g.is_apu]
+    """The GPUs of one OAM board do not all report one hive."""
+    board = [g for g in world.facts.gpus if (g.device or "").lower() in OAM]
     if len(board) < 4 or any(g.hive_id is None for g in board):
         return Probed(None)
     hives: dict[str, int] = {}
@@ -148,7 +136,6 @@ PROBES: dict[str, Probe] = {
     "idle-and-hot": hot_idle,
     "busy-at-idle-clock": clock_stuck,
     "fan-still-while-hot": fan_still,
-    "xgmi-link-down": link_down,
     "hive-split": hive_split,
 }
 """By the name that catalog rules use."""
