@@ -24,9 +24,9 @@ PROBES: dict[str, Probe] = {
     **probes_driver.PROBES,
     **probes_engine_memory.PROBES,
     **probes_faults.PROBES,
+    **probes_gfx_target.PROBES,
     **probes_power.PROBES,
     **probes_ras.PROBES,
-    **probes_gfx_target.PROBES,
     **probes_settings.PROBES,
     **probes_visible_devices.PROBES,
 }
