@@ -16,8 +16,8 @@ import stat
 import tarfile
 import time
 
-from rocsteady.hostfs import commands as command_lines
 from rocsteady.hostfs.capture_tree import Found, Tree
+from rocsteady.hostfs.commands import CONTAINER_LOGS, run, slug
 from rocsteady.hostfs.patient import PatientReader
 from rocsteady.hostfs.redact import Redactor, people
 
@@ -242,10 +242,10 @@ class Capture:
         self._content(out, found.real, _narrow(data), found.status.st_mode, True, found)
 
     def _command(self, out, argv):  # type: (tarfile.TarFile, tuple[str, ...]) -> None
-        status, data, detail = command_lines.run(tuple(argv))
+        status, data, detail = run(tuple(argv))
         if status == "absent":
             return
-        path = "commands/" + command_lines.slug(tuple(argv))
+        path = "commands/" + slug(tuple(argv))
         self._say("{}{}".format(" ".join(argv), "" if status == "ok" else ": " + status))
         self.ran.append({"argv": list(argv), "path": path, "status": status, "detail": self._clean(detail)})
         if data:
@@ -265,8 +265,8 @@ class Capture:
                 return
             self._content(out, "logs/" + self._clean(os.path.basename(name)), _narrow(data), 0o444, True)
             return
-        for base in command_lines.CONTAINER_LOGS if self.live else ():
-            status, data, detail = command_lines.run((*base, name))
+        for base in CONTAINER_LOGS if self.live else ():
+            status, data, detail = run((*base, name))
             if status == "ok" and data:
                 self._say(f"log of container {name}")
                 self._content(out, f"logs/{self._clean(name)}.log", data, 0o444, True)

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 
-SECONDS = 5.0
+READ_SECONDS = 5.0
 """``pcie_bw`` style files sleep for a second, firmware queries take tens of milliseconds; 5 s is a hang."""
 STRIKES = 2
 """Time-outs in one directory after which the rest of it is left alone."""
@@ -49,7 +49,7 @@ while True:
 class PatientReader:
     """Reads files one by one, each within ``seconds``."""
 
-    def __init__(self, seconds=SECONDS):  # type: (float) -> None
+    def __init__(self, seconds=READ_SECONDS):  # type: (float) -> None
         self.seconds = seconds
         self._child = None  # type: subprocess.Popen[bytes] | None
         self._strikes = {}  # type: dict[str, int]
