@@ -164,20 +164,21 @@ FILES = (
     'sys/module/*/srcversion',
     'sys/module/*/taint',
     'sys/module/*/refcnt',
-    'sys/module/amdgpu/initstate',
-    'sys/module/amd*/initstate',
-    'sys/module/ttm/initstate',
-    'sys/module/gpu_sched/initstate',
-    'sys/module/drm*/initstate',
-    'sys/module/kvm*/initstate',
-    'sys/module/vfio*/initstate',
-    'sys/module/mlx5*/initstate',
-    'sys/module/bnxt*/initstate',
-    'sys/module/ib_*/initstate',
-    'sys/module/pci*/initstate',
-    'sys/module/nouveau/initstate',
-    'sys/module/nvidia*/initstate',
-    'sys/module/radeon/initstate',
+    'sys/module/*/initstate',
+    'sys/module/amdgpu/parameters/*',
+    'sys/module/amd*/parameters/*',
+    'sys/module/ttm/parameters/*',
+    'sys/module/gpu_sched/parameters/*',
+    'sys/module/drm*/parameters/*',
+    'sys/module/kvm*/parameters/*',
+    'sys/module/vfio*/parameters/*',
+    'sys/module/mlx5*/parameters/*',
+    'sys/module/bnxt*/parameters/*',
+    'sys/module/ib_*/parameters/*',
+    'sys/module/pci*/parameters/*',
+    'sys/module/nouveau/parameters/*',
+    'sys/module/nvidia*/parameters/*',
+    'sys/module/radeon/parameters/*',
     'sys/kernel/iommu_groups',
     'sys/kernel/iommu_groups/*/type',
     'sys/kernel/iommu_groups/*/devices/*',
@@ -518,6 +519,9 @@ class PatientReader:
         """End the child."""
         if self._child is not None:
             self._abandon()
+
+    def __del__(self):  # type: () -> None
+        self.close()
 
     def _started(self):  # type: () -> subprocess.Popen[bytes]
         if self._child is None:
@@ -1213,6 +1217,7 @@ class Capture:
         if self.live:
             out.extend(("command", " ".join(argv)) for argv in self.wanted.commands)
         out.extend(("log", name) for name in self.names)
+        self._reader.close()
         return out
 
     def _patterns(self):  # type: () -> tuple[str, ...]

@@ -19,7 +19,7 @@ _GPU_MODULES = (
     "amdgpu", "amd*", "ttm", "gpu_sched", "drm*", "kvm*", "vfio*", "mlx5*", "bnxt*", "ib_*", "pci*", "nouveau",
     "nvidia*", "radeon",
 )  # fmt: skip
-_MODULE = ("version", "srcversion", "taint", "refcnt", "initstate", "parameters/*")
+_MODULE = ("version", "srcversion", "taint", "refcnt", "initstate")
 
 FILES = (
     "etc/os-release", "usr/lib/os-release", "etc/hostname", "etc/passwd", "etc/group", "etc/machine-id", ".dockerenv",
@@ -41,8 +41,8 @@ FILES = (
     "sys/class/drm/renderD*/dev", "sys/class/drm/card*/dev", *("sys/class/drm/card*/device/" + name for name in _GPU),
     "sys/class/kfd/kfd/topology/*", "sys/class/kfd/kfd/topology/nodes/**", "sys/class/kfd/kfd/proc/*",
     "sys/class/kfd/kfd/proc/*/*", "sys/class/kfd/kfd/proc/*/*/*", "sys/class/kfd/kfd/proc/*/queues/*/*",
-    *("sys/module/*/" + name for name in _MODULE[:4]),
-    *("sys/module/" + module + "/" + _MODULE[4] for module in _GPU_MODULES),
+    *("sys/module/*/" + name for name in _MODULE),
+    *("sys/module/" + module + "/parameters/*" for module in _GPU_MODULES),
     "sys/kernel/iommu_groups", "sys/kernel/iommu_groups/*/type", "sys/kernel/iommu_groups/*/devices/*",
     "sys/class/iommu", "sys/class/iommu/*", "sys/class/infiniband/*", "sys/class/infiniband/*/*",
     "sys/class/infiniband/*/ports/*/*", "sys/class/infiniband/*/ports/*/counters/*",

@@ -123,6 +123,7 @@ class Capture:
         if self.live:
             out.extend(("command", " ".join(argv)) for argv in self.wanted.commands)
         out.extend(("log", name) for name in self.names)
+        self._reader.close()
         return out
 
     def _patterns(self):  # type: () -> tuple[str, ...]

@@ -80,6 +80,9 @@ class PatientReader:
         if self._child is not None:
             self._abandon()
 
+    def __del__(self):  # type: () -> None
+        self.close()
+
     def _started(self):  # type: () -> subprocess.Popen[bytes]
         if self._child is None:
             self._child = subprocess.Popen(
