@@ -22,7 +22,7 @@ KINDS = (
     ),
     Kind(
         name="smi-gpu-heading",
-        needles=("GPU: ",),
+        needles=("^GPU: ",),  # anchored: every healthy kernel line of the driver holds "amdgpu: "
         pattern=r"^GPU: (?P<index>\d{1,3})\s*$",
         sample="GPU: 62",
         source="https://github.com/ROCm/amdsmi/issues/99",

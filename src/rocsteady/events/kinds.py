@@ -18,7 +18,8 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     name: permanent, lower-case with hyphens; catalog rules refer to it.
     needles: literal texts, case ignored; every line that can match holds at least one. They are what the
-        fast scanner looks for, so pick words that healthy lines do not have.
+        fast scanner looks for, so pick words that healthy lines do not have. A leading ``^`` ties one to the start
+        of a line (for the output of commands; log lines have a prefix there).
     pattern: regular expression, searched in the line without its prefix, case ignored. Named groups become
         fields. Groups with fixed meaning: ``bdf`` (GPU), ``pid``, ``process``.
     sample: a line (or several) that matches, in the wording of a real log.

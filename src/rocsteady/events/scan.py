@@ -63,10 +63,10 @@ class Scanner:
         self._owners = list(needles.values())
         self._database = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
         self._database.compile(
-            expressions=[re.escape(n).encode() for n in needles],
+            expressions=[_expression(n) for n in needles],
             ids=list(range(len(needles))),
             elements=len(needles),
-            flags=[hyperscan.HS_FLAG_CASELESS] * len(needles),
+            flags=[hyperscan.HS_FLAG_CASELESS | hyperscan.HS_FLAG_MULTILINE] * len(needles),
         )
 
     def scan(self, file: str, stream: BinaryIO) -> None:
@@ -170,6 +170,12 @@ class Scanner:
     def unexplained(self) -> tuple[Unexplained, ...]:
         """Groups of unknown error-like lines, first seen first."""
         return self._collector.unexplained()
+
+
+def _expression(needle: str) -> bytes:
+    """The needle as a literal; one that starts with ``^`` counts only at the start of a line."""
+    start = "^" if needle.startswith("^") else ""
+    return (start + re.escape(needle.removeprefix("^"))).encode()
 
 
 def _cut(data: bytes) -> int:
