@@ -129,6 +129,9 @@ def _minors_exhausted(world: World, _subject: Subject, _gpu: Gpu | None) -> Prob
     return Probed(True, evidence, {"seen": str(seen)}, tuple(last))
 
 
+_AMD_NOTE = re.compile(r"\bAMD\b|Instinct|Radeon|\bMI\d{2,3}|\bgfx\d|\bRX ?\d{4}", re.IGNORECASE)
+
+
 def _cuda_torch_beside_amd(world: World, _subject: Subject, _gpu: Gpu | None) -> Probed:
     """The environment's torch is a CUDA build, and the machine has an AMD GPU and no NVIDIA one."""
     version, where = _found(world, "python_packages.torch")
@@ -141,6 +144,8 @@ def _cuda_torch_beside_amd(world: World, _subject: Subject, _gpu: Gpu | None) ->
     )
     amd = amd or any(d.vendor == "1002" and (d.class_code or "").startswith(("03", "12")) for d in facts.pci.values())
     amd = amd or "amdgpu" in facts.modules
+    amd = amd or any(k in world.by_kind for k in ("lspci-gpu", "gfx942-mentioned", "engine-llamacpp-device"))
+    amd = amd or any(_AMD_NOTE.search(n.value) for n in facts.notes if "gpu" in n.key.lower())
     if not amd:
         return Probed(None)
     evidence = tuple(e for e in (where, also) if e is not None)[:1]

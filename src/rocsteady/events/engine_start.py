@@ -184,7 +184,8 @@ KINDS = (
             "Using scaling factor 1.0 for fp8 KV", "generation_config.json", "gptq_gemm is buggy",
             "might be asynchronously reported at some other API call", "communicator is not available", "Using default MoE config",
             "[aiter] type hints mismatch", "disable _ENABLE_JIT_DEEPGEMM", "amdgpu version file missing", "Error in preprocessing prompt inputs",
-            "This might cause deadlock in distributed execution", "TORCH_NCCL_AVOID_RECORD_STREAMS", "[IsEnoughWorkspace]",
+            "This might cause deadlock in distributed execution", "TORCH_NCCL_AVOID_RECORD_STREAMS", "[IsEnoughWorkspace]", "is not supported in AMD GPUs", "Custom allreduce is disabled because",
+            "NVML Shared Library Not Found", "Exception in worker VllmWorkerProcess",
         ),
         pattern=r"destroy_process_group\(\) was not called|`fork` method is not supported by ROCm|uncalibrated q_scale"
         r"|No module named '(?:libtpu|intel_extension_for_pytorch)'|ptrace: Operation not permitted"
@@ -192,7 +193,8 @@ KINDS = (
         r"|Using scaling factor 1\.0 for fp8 KV|generation_config\.json|gptq_gemm is buggy"
         r"|might be asynchronously reported at some other API call|communicator is not available|Using default MoE config|\[aiter\] type hints mismatch"
         r"|disable _ENABLE_JIT_DEEPGEMM|amdgpu version file missing|Error in preprocessing prompt inputs|This might cause deadlock in distributed execution"
-        r"|TORCH_NCCL_AVOID_RECORD_STREAMS|\[IsEnoughWorkspace\]",
+        r"|TORCH_NCCL_AVOID_RECORD_STREAMS|\[IsEnoughWorkspace\]|is not supported in AMD GPUs|Custom allreduce is disabled because|NVML Shared Library Not Found"
+        r"|Exception in worker VllmWorkerProcess",
         sample="[rank0]:[W609 14:01:53.847994808 ProcessGroupNCCL.cpp:1554] Warning: WARNING: "
         "destroy_process_group() was not called before program exit, which can leak resources.",
         source="https://github.com/vllm-project/vllm/issues/45562",
