@@ -130,6 +130,12 @@ class PciDevice(msgspec.Struct, kw_only=True):
     aer_correctable: dict[str, int] | None = None
     aer_nonfatal: dict[str, int] | None = None
     aer_fatal: dict[str, int] | None = None
+    aer_status: dict[str, bool] = {}
+    """Bits that lspci shows as set in the error status registers: ``UESta.CmpltTO``, ``CESta.BadTLP``."""
+    memory_enabled: bool | None = None
+    """False where lspci shows a region as disabled."""
+    unreachable: bool | None = None
+    """Configuration space reads as all ones: the device fell off the bus."""
     parent: str | None = None
     is_bridge: bool | None = None
     power_state: str | None = None
