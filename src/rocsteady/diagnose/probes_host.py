@@ -5,7 +5,8 @@ from __future__ import annotations
 from rocsteady.diagnose.evaluate import Probe, Probed, World
 from rocsteady.diagnose.lookup import lookup
 from rocsteady.diagnose.timeline import WINDOW, activity_name
-from rocsteady.model import Disk, Evidence, Gpu, Subject
+from rocsteady.model import Evidence, Gpu, Subject
+from rocsteady.model.facts import Disk
 
 NEARLY = 0.98
 """Share in use above which the remaining room is looked at; reserved blocks of ext4 (5 %) are not counted by df."""

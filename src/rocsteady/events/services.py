@@ -107,17 +107,4 @@ KINDS = (
         source="https://docs.ray.io/en/latest/ray-core/fault_tolerance/nodes.html",
         about="node",
     ),
-    Kind(
-        name="ray-no-placement",
-        needles=("placement group specified more GPUs", "No available node types can fulfill", "is not schedulable", "cannot be scheduled right now",
-                 "Waiting for creating a placement group"),
-        pattern=r"(?P<what>placement group specified more GPUs than|No available node types can fulfill resource request"
-        r"|cannot be scheduled right now|Waiting for creating a placement group of specs for (?P<seconds>\d+) seconds)(?P<rest>.*)",
-        sample=(
-            "(autoscaler +1m) Error: No available node types can fulfill resource request {'GPU': 1.0}.",
-            "INFO ray_utils.py:233 Waiting for creating a placement group of specs for 30 seconds. specs=[{'GPU': 1.0}]",
-        ),
-        source="https://docs.ray.io/en/latest/ray-core/scheduling/placement-group.html",
-        about="node",
-    ),
 )  # fmt: skip
