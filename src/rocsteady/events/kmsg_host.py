@@ -112,4 +112,12 @@ KINDS = (
         sample="amdgpu: SVM mapping failed, exceeds resident system memory limit",
         source=_TREE + "drivers/gpu/drm/amd/amdkfd/kfd_svm.c",
     ),
+    Kind(
+        name="cpu-machine-check",
+        needles=("Machine Check: 0 Bank",),
+        pattern=r"CPU (?P<cpu>\d+): Machine Check: \d+ Bank (?P<bank>\d+): (?P<mc_status>[0-9a-f]{16})",
+        sample="mce: [Hardware Error]: CPU 9: Machine Check: 0 Bank 5: bea0000000000108",
+        source=_TREE + "arch/x86/kernel/cpu/mce/core.c",
+        about="node",
+    ),
 )

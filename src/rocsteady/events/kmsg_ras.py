@@ -203,6 +203,14 @@ KINDS = (
         sample="amdgpu 0000:c1:00.0: amdgpu: RAS table incorrect checksum or error:-22",
         source=_EEPROM,
     ),
+    Kind(
+        name="ras-i2c-missing",
+        needles=("I2C_NAK_7B_ADDR_NOACK", "Failed to read EEPROM table header"),
+        pattern=r"Received I2C_NAK_7B_ADDR_NOACK|Failed to read EEPROM table header, res: ?-\d+",
+        sample="[drm:amdgpu_ras_eeprom_init [amdgpu]] *ERROR* Failed to read EEPROM table header, res:-5",
+        source="https://github.com/ROCm/legacy-rocm-build/issues/1541",
+        level="notice",
+    ),
     # --- self tests of the boot firmware -----------------------------------------------------------------------------
     Kind(
         name="boot-test-failed",

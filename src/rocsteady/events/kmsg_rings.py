@@ -202,8 +202,11 @@ KINDS = (
     Kind(
         name="shader-interrupt",
         needles=("sq_intr: error", "sq_intr:"),
-        pattern=r"sq_intr: ?error.*?(?:err_type|detail)[ :=]*(?P<err_type>\d+)",
-        sample="amdgpu 0000:c1:00.0: amdgpu: sq_intr: error, se 1, data 0x4, sh 0, priv 0, wave_id 3, simd_id 1, cu_id 5, err_type 2",
+        pattern=r"sq_intr: ?error.*?(?:err_type|, type) (?P<err_type>\d+)",
+        sample=(
+            "amdgpu 0000:c1:00.0: amdgpu: sq_intr: error, se 1, data 0x4, sh 0, priv 0, wave_id 3, simd_id 1, cu_id 5, err_type 2",
+            "amdgpu: sq_intr: error, detail 0x00000000, type 2, sh 0, priv 1, wave_id 0, simd_id 0, wgp_id 0",
+        ),
         source=_TREE + "amdkfd/kfd_int_process_v9.c",
     ),
     Kind(
@@ -214,10 +217,30 @@ KINDS = (
             "KCQ disable failed",
             "Waiting for fences timed out",
             "DQM create queue",
+            "failed to suspend all gangs",
+            "Failed to remove queue",
+            "Suspending all queues failed",
+            "is hung!",
         ),
-        pattern=r"failed to halt cp gfx|K[GC]Q disable failed|Waiting for fences timed out|DQM create queue \d+ failed",
+        pattern=r"failed to halt cp gfx|K[GC]Q disable failed|Waiting for fences timed out|DQM create queue (?:type )?\d+ failed"
+        r"|failed to suspend all gangs|Failed to remove queue \d+ for dev|Suspending all queues failed|IP block:\w+ is hung",
         sample="[drm:gfx_v10_0_hw_fini [amdgpu]] *ERROR* failed to halt cp gfx",
         source=_TREE + "amdgpu/gfx_v10_0.c",
         level="notice",
+    ),
+    Kind(
+        name="runlist-oversubscribed",
+        needles=("Runlist is getting oversubscribed",),
+        pattern=r"Runlist is getting oversubscribed",
+        sample="amdgpu: Runlist is getting oversubscribed. Expect reduced ROCm performance.",
+        source=_TREE + "amdkfd/kfd_packet_manager.c",
+        level="notice",
+    ),
+    Kind(
+        name="push-to-killed-entity",
+        needles=("push to a killed entity",),
+        pattern=r"Trying to push to a killed entity",
+        sample="[drm:drm_sched_entity_push_job [gpu_sched]] *ERROR* Trying to push to a killed entity",
+        source="https://git.kernel.org/pub/scm/linux/kernel/git/torvalds/linux.git/tree/drivers/gpu/drm/scheduler/sched_entity.c",
     ),
 )
