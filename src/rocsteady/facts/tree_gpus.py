@@ -64,6 +64,7 @@ def card_rows(fs: HostFS, place: CardPlace, base: str, functions: dict[str, PciF
         yield from from_file(f"{base}.{name}", card.pci.folder, name, getattr(card.pci.device, name))
     for field, name in TEXTS:
         yield from from_file(f"{base}.{field}", f, name, getattr(card, field))
+    yield from from_file(f"{base}.name", f, "product_name", card.product_name)
     yield from from_file(f"{base}.gfx", f, "ip_discovery/die/0/GC/0/major", card.gfx)
     for block, version in card.firmware.items():
         yield from from_file(f"{base}.firmware[{block}]", f, f"fw_version/{block}_fw_version", f"0x{version:08x}")
