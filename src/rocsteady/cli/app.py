@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import typer
 
-from rocsteady.cli import catalog_command, compat_command, config_command, diagnose_command, snapshot_command
+from rocsteady.cli import (
+    catalog_command,
+    compat_command,
+    config_command,
+    demo_command,
+    diagnose_command,
+    lab_command,
+    snapshot_command,
+)
 
 app = typer.Typer(
     name="rocsteady",
@@ -18,6 +26,8 @@ diagnose_command.register(app)
 snapshot_command.register(app)
 catalog_command.register(app)
 compat_command.register(app)
+lab_command.register(app)
+demo_command.register(app)
 config_command.register(app)
 
 

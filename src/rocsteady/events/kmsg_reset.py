@@ -20,6 +20,7 @@ KINDS = (
         sample=("amdgpu 0000:03:00.0: amdgpu: GPU reset begin!", "amdgpu 0000:28:00.0: GPU reset begin!. Source:  1"),
         source=_DEVICE,
         level="notice",
+        mark="crash",
     ),
     Kind(
         name="gpu-reset-method",

@@ -97,8 +97,8 @@ def gpu_texts(shape: Shape, slot: Slot, state: GpuState) -> dict[str, str]:
         "pp_num_states": "states: 1\n0 default", "pp_cur_state": "0",
         "thermal_throttling_logging": f"{slot.bdf}: thermal throttling logging enabled, with interval 60 seconds",
         "pp_power_profile_mode": _profiles(part), "pp_features": _features(), "reset_method": "bus",
-        "boot_vga": "0", "gfx_reset_mask": "soft full", "compute_reset_mask": "soft queue full",
-        "sdma_reset_mask": "soft full", "vcn_reset_mask": "soft full", "enforce_isolation": "0",
+        "boot_vga": "0", "gfx_reset_mask": "queue full", "compute_reset_mask": "queue full",
+        "sdma_reset_mask": "full", "vcn_reset_mask": "queue full", "enforce_isolation": "0",
         "pp_dpm_sclk": _levels(part.sclk, state.sclk), "pp_dpm_mclk": _levels(part.mclk, state.mclk),
         "pp_dpm_socclk": _levels((666, 857, 1000, 1090), state.socclk),
         "pp_dpm_fclk": _levels((400, 1200, 1400, 1800), state.fclk),
@@ -133,7 +133,7 @@ def _partition_texts(shape: Shape, part: Part) -> dict[str, str]:
         "compute_partition_config/supported_xcp_configs": "SPX, DPX, QPX, CPX",
         "compute_partition_config/xcp_config": shape.compute_mode,
         "compute_partition_config/supported_nps_configs": "NPS1, NPS4",
-        "jpeg_reset_mask": "soft full",
+        "jpeg_reset_mask": "queue full",
     }  # fmt: skip
     for kind, (instances, shared) in spread.items():
         files[f"compute_partition_config/{kind}/num_inst"] = str(max(1, instances // count))

@@ -19,8 +19,9 @@ PER_HOP, INSIDE_SOCKET, TO_CPU, BETWEEN_CPUS = 15, 13, 20, 32
 """Link weights as the driver computes them."""
 ONE_LINK, INSIDE, GEN1_X1 = 50000, 819200, 312
 FIRST_SIMD = 2147487744
-SIMD_STEP = 64
 LARGE_BAR_HEAP = 1
+XGMI_ENGINES = 28
+"""SDMA engines that MI210 recommends for XGMI peers."""
 
 
 class Node(msgspec.Struct, kw_only=True):
@@ -94,7 +95,11 @@ def node_memory(shape: Shape) -> int:
 
 
 def _first_simd(shape: Shape, node: Node) -> int:
-    return FIRST_SIMD + SIMD_STEP * (node.id - shape.host.sockets)
+    """The driver counts on by the CU slots of each node."""
+    part = shape.part
+    assert part is not None
+    step = part.arrays * part.cu_per_array * part.xcds // shape.partitions
+    return FIRST_SIMD + step * (node.id - shape.host.sockets)
 
 
 def _bank(tree: Tree, base: str, heap: int, size: int, width: int, clock: int) -> None:
@@ -195,7 +200,9 @@ def _xgmi_link(shape: Shape, node: Node, other: Node, here: int, there: int) -> 
         weight = INSIDE_SOCKET + PER_HOP + INSIDE_SOCKET
         return _link(XGMI, node.id, other.id, weight, (0, 0), 1, 3)
     width = ONE_LINK * links(shape, here, there)
-    return _link(XGMI, node.id, other.id, PER_HOP * hops(shape, here, there), (min(width, ONE_LINK), width), 1, 3)
+    mask = XGMI_ENGINES if shape.package == 1 and shape.part is not None and not shape.part.instinct_300 else 3
+    weight = PER_HOP * hops(shape, here, there)
+    return _link(XGMI, node.id, other.id, weight, (min(width, ONE_LINK), width), 1, mask)
 
 
 def p2p_links(shape: Shape, node: Node, nodes: list[Node]) -> Iterator[dict[str, int]]:
