@@ -86,7 +86,6 @@ KINDS = (
             "Fatal Python error: Aborted",
         ),
         source="https://github.com/ROCm/TheRock/issues/6642",
-        mark="crash",
         about="service",
         mark="crash",
     ),

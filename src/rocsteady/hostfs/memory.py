@@ -6,7 +6,7 @@ import io
 from collections.abc import Mapping
 from typing import BinaryIO
 
-from rocsteady.hostfs.store import FileStat, children, parts_of, resolve
+from rocsteady.hostfs.store import FileStat, parts_of, resolve
 from rocsteady.model import Absent
 
 LINK = "link:"
@@ -19,6 +19,19 @@ class MemoryStore:
     def __init__(self, files: Mapping[str, str | bytes], modes: Mapping[str, FileStat] | None = None) -> None:
         self._files = {"/".join(parts_of(p)) + ("/" if p.endswith("/") else ""): c for p, c in files.items()}
         self._modes = dict(modes or {})
+        self._below: dict[str, set[str]] = {}
+        """Folder -> names in it: trees of the lab have ten thousand files."""
+        for path in self._files:
+            here = path.rstrip("/")
+            if path.endswith("/"):
+                self._below.setdefault(here, set())
+            while here:
+                folder, _, name = here.rpartition("/")
+                names = self._below.setdefault(folder, set())
+                if name in names:
+                    break
+                names.add(name)
+                here = folder
 
     def stat(self, path: str) -> FileStat:
         """See ``Store``."""
@@ -31,7 +44,7 @@ class MemoryStore:
         if content is not None:
             data = content.encode() if isinstance(content, str) else content
             return FileStat("file", len(data), 0o444, 0, 0)
-        if not key or any(p.startswith(key + "/") for p in self._files):
+        if not key or key in self._below:
             return FileStat("dir", 0, 0o555, 0, 0)
         raise Absent(path)
 
@@ -41,7 +54,7 @@ class MemoryStore:
         key = resolve(self, key)
         if self.stat(key).kind != "dir":
             raise Absent(path)
-        return [n for n in children(iter(self._files), key) if n]
+        return sorted(self._below.get(key, ()))
 
     def readlink(self, path: str) -> str:
         """See ``Store``."""
