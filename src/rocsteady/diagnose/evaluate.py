@@ -98,7 +98,11 @@ def evaluate(condition: Condition, world: World, asked: Asked, probes: dict[str,
             if name not in probes:
                 raise CatalogError(f"no probe is called {name!r}")
             answer = probes[name](world, asked.subject, asked.gpu)
-            return Answer(answer.value, answer.evidence, answer.bindings, answer.events, own=asked.subject == NODE)
+            # Asked about one GPU of whom facts are known, or answered with events of that GPU: it is about that GPU.
+            own = (
+                asked.subject == NODE or asked.gpu is not None or any(e.subject == asked.subject for e in answer.events)
+            )
+            return Answer(answer.value, answer.evidence, answer.bindings, answer.events, own=own)
 
 
 def _all(answers: list[Answer]) -> Answer:
