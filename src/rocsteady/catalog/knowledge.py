@@ -219,6 +219,7 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
     sources: tuple[str, ...]
     retrieved: str
     examples: ClaimExamples
+    claimed_by: tuple[str, ...] = ()
 
 
 @cache
