@@ -188,6 +188,7 @@ def _json_firmware(section: Section, gpu: str, entry: Doc) -> Iterator[Row]:
 
 READER = TextReader(
     name="amd-smi",
+    marks=("GPU:", "SMI", '"gpu"', "gpu,", "GPU ", "amdgpu version"),
     commands=re.compile(r"amd-smi\b"),
     sniff=re.compile(
         r"^\s*GPU: \d+\s*$|AMD-?SMI (?:Tool: )?\d|\"gpu\"\s*:\s*\d|^\s*gpu,\w|^\s*GPU\s+(?:XCP\s+)?(?:POWER|GPU_T|MEM_T|GFX_|VRAM_)|amdgpu version:",

@@ -217,6 +217,7 @@ def _size(section: Section, path: str, value: str, index: int) -> Iterator[Row]:
 
 READER = TextReader(
     name="container run",
+    marks=("docker", "podman", "nerdctl", "apptainer", "singularity"),
     commands=None,
     sniff=re.compile(f"{RUN.pattern.replace('?P<tool>', '?:')}|{EXEC.pattern.replace('?P<command>', '?:')}"),
     parse=parse_run,

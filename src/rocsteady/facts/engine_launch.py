@@ -91,4 +91,10 @@ def _arguments(texts: list[str]) -> int:
     return 1
 
 
-READER = TextReader(name="engine launch", commands=None, sniff=LAUNCH, parse=parse_launch)
+READER = TextReader(
+    name="engine launch",
+    marks=("vllm", "sglang", "llama-", ".gguf", "ollama", "text-generation", "lmdeploy"),
+    commands=None,
+    sniff=LAUNCH,
+    parse=parse_launch,
+)

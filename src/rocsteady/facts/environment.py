@@ -113,6 +113,7 @@ def _bare(value: str) -> str:
 
 READER = TextReader(
     name="environment",
+    marks=("=", "setenv", "ENV ", "set -"),
     commands=WHOLE_ENVIRONMENT,
     sniff=re.compile(
         rf"^\s*(?:{SETTER})?[\"']?{NAME}=(?!=)|(?:-e|--env)[ =]?[\"']?{NAME}=|\b{NAME}=\S+ +\S|os\.(?:environ|putenv)|^\s*(?:setenv|ENV|set -gx|set -x) {NAME} ",

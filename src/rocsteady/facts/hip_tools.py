@@ -58,6 +58,7 @@ def parse_hip_tools(section: Section) -> Iterator[Row]:
 
 READER = TextReader(
     name="hip tools",
+    marks=("HIP", "platforms", "InstalledDir"),
     commands=re.compile(r"hipcc|hipconfig|clinfo|cat .*rocm.*version|ls\b.*/opt|readlink .*rocm|which (?:hipcc|rocm)"),
     sniff=re.compile(
         r"^\s*HIP version\s*:|^\s*Number of platforms|InstalledDir: /opt/rocm|^\s*HIP_PLATFORM\s*:", re.MULTILINE

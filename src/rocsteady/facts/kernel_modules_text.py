@@ -94,6 +94,32 @@ def _info(section: Section, module: str, match: re.Match[str], index: int) -> It
 
 READER = TextReader(
     name="kernel modules",
+    marks=(
+        "Module",
+        "amd",
+        "radeon",
+        "nvidia",
+        "nouveau",
+        "vfio",
+        "gim",
+        "filename",
+        "dkms",
+        ": installed",
+        ": added",
+        ": built",
+        ": broken",
+        "modinfo",
+        "modprobe",
+        "ecureBoot",
+        "ecure Boot",
+        "EFI",
+        "CONFIG_",
+        "kernel.",
+        "vm.",
+        "net.",
+        "fs.",
+        "x86_64",
+    ),
     commands=re.compile(r"(?:lsmod|modinfo|dkms|mokutil|sysctl|zgrep|zcat|grep|modprobe)\b"),
     sniff=re.compile(
         rf"{HEAD.pattern}|^\s*(?:{GPU_MODULES})\s+\d+\s+-?\d+(?:\s|$)|{re.sub(r'[?]P<.*?>', '?:', DKMS.pattern)}|^\s*filename:\s+/|modinfo: ERROR|modprobe: FATAL"

@@ -152,4 +152,10 @@ GET = TextReader(
     sniff=re.compile(f"{PODS.pattern}|{NODES.pattern}", re.MULTILINE),
     parse=parse_get,
 )
-LABELS = TextReader(name="kubernetes labels", commands=None, sniff=LABEL, parse=parse_labels)
+LABELS = TextReader(
+    name="kubernetes labels",
+    marks=("amd.com/", "kubernetes.io/amd", "nvidia.com/"),
+    commands=None,
+    sniff=LABEL,
+    parse=parse_labels,
+)

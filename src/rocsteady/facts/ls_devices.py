@@ -132,6 +132,7 @@ def _names(section: Section, line: str, paths: str, folder: str, index: int) -> 
 
 READER = TextReader(
     name="device files",
+    marks=("kfd", "/dev/dri", "renderD", "card", "uid=", "render:", "video:", "docker:", "kvm:", "rdma"),
     commands=re.compile(r"(?:ls|ll|stat|id|groups|getent|strace)\b"),
     sniff=re.compile(
         rf"^\s*(?:\d+ +){{0,2}}c[rwxsStT-]{{9}}[+.@]?\s.*{NODE}\s*$|{MISSING.pattern.replace('?P<path>', '?:')}|^\s*uid=\d+|{GETENT.pattern.replace('?P<name>', '?:').replace('?P<gid>', '?:').replace('?P<members>', '?:')}"

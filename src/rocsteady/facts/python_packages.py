@@ -101,6 +101,33 @@ def _wheel(section: Section, text: str, index: int, installed: bool) -> Iterator
 
 READER = TextReader(
     name="python packages",
+    marks=(
+        "==",
+        "Package",
+        "Name",
+        "installed",
+        "Version",
+        ".whl",
+        "satisfied",
+        "not found",
+        "index-url",
+        "pip",
+        "torch",
+        "vllm",
+        "triton",
+        "aiter",
+        "flash",
+        "amdsmi",
+        "ray",
+        "transformers",
+        "numpy",
+        "rocm",
+        "sglang",
+        "onnx",
+        "xformers",
+        "bitsandbytes",
+        "deepspeed",
+    ),
     commands=re.compile(r"(?:uv )?pip3?\b|python[\d.]* -m pip|conda|mamba|micromamba"),
     sniff=re.compile(
         r"\bpip3? install |--(?:extra-)?index-url|^\s*(?:[+~] )?[A-Za-z0-9][\w.-]*==\d|^\s*Package\s+Version|^#\s*Name\s+Version|Successfully installed |^\s*Name: [\w.-]+\s*\n\s*Version: \d|"

@@ -72,6 +72,7 @@ def _value(section: Section, what: str, value: str, index: int) -> Iterator[Row]
 
 READER = TextReader(
     name="python prints",
+    marks=("Python", "torch.", "__version__"),
     commands=re.compile(r"python[\d.]*\b"),
     sniff=re.compile(rf"^\s*Python [23]\.\d+(?:\.\d+)?\s*$|{ASKED}", re.MULTILINE),
     parse=parse_prints,

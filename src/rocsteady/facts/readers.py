@@ -25,6 +25,7 @@ class TextReader(msgspec.Struct, frozen=True, kw_only=True):
     name: of the command or file.
     commands: pattern of the command line without sudo and path, or of the file's base name.
     sniff: pattern that only this kind of text has (searched in the first ``SNIFF`` characters).
+    marks: literal words of which the text must hold one before ``sniff`` is tried (plain search is much faster).
     parse: section in, facts out; never raises on content.
     """
 
@@ -32,6 +33,7 @@ class TextReader(msgspec.Struct, frozen=True, kw_only=True):
     commands: re.Pattern[str] | None
     sniff: re.Pattern[str] | None
     parse: Parse
+    marks: tuple[str, ...] = ()
 
 
 SNIFF = 256 * 1024
@@ -44,5 +46,9 @@ def read_section(readers: Iterable[TextReader], section: Section) -> Iterator[Ro
     head = section.text[:SNIFF]
     for reader in readers:
         by_name = section.command is not None and reader.commands is not None and reader.commands.match(section.command)
-        if by_name or (reader.sniff is not None and reader.sniff.search(head)):
+        if by_name or (reader.sniff is not None and _marked(reader, head) and reader.sniff.search(head)):
             yield from reader.parse(section)
+
+
+def _marked(reader: TextReader, head: str) -> bool:
+    return not reader.marks or any(mark in head for mark in reader.marks)

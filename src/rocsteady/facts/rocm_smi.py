@@ -137,6 +137,7 @@ def _json(section: Section) -> Iterator[Row]:
 
 READER = TextReader(
     name="rocm-smi",
+    marks=("ROCm", "GPU[", "SCLK", '"card', "low-power", "ENABLED", "amdgpu", "river"),
     commands=re.compile(r"rocm-smi\b"),
     sniff=re.compile(
         r"ROCm System Management Interface|^\s*GPU\[\d+\]\s*:|^\s*(?:GPU|Device)\b.*\bSCLK\b|\"card\d+\"\s*:|low-power state|"

@@ -125,6 +125,7 @@ def _bdf(text: str) -> str | None:
 
 READER = TextReader(
     name="rocminfo",
+    marks=("ROCk", "HSA", "gfx", "/dev/kfd", "hsa"),
     commands=re.compile(r"rocminfo\b"),
     sniff=re.compile(
         r"ROCk module (?:version \S+ )?is|^HSA Agents|^ {2,}Name: +gfx|Unable to open /dev/kfd|hsa api call failure|HSA System Attributes",
