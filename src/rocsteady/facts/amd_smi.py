@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 
 from rocsteady.facts.documents import Doc, documents
+from rocsteady.facts.loglines import is_log_line
 from rocsteady.facts.readers import Row, TextReader
 from rocsteady.facts.sections import Section
 from rocsteady.facts.smi_fields import field_rows
@@ -86,7 +87,7 @@ def parse_amd_smi(section: Section) -> Iterator[Row]:
             elif value:
                 yield from _shared(section, name, value, index)
                 yield from field_rows(section, f"smi:{gpu}", name, value, index, "amd-smi")
-        elif VERSION.search(line) or "amdgpu version:" in line:
+        elif (VERSION.search(line) or "amdgpu version:" in line) and not is_log_line(line):
             yield from _versions(section, line, index)
     if order and not cut and order == list(range(len(order))) and len(set(order)) == len(order):
         yield section.fact("gpus_by_tool[amd-smi]", len(order), first)

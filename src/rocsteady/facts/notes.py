@@ -17,7 +17,7 @@ from rocsteady.model import Note
 
 LINE = re.compile(r"^ {0,3}(?:[-*] )?(?P<key>[A-Za-z0-9_/][^:\[\]{}<>|\"]{0,90}?)\s*: {1,3}(?P<value>\S.*)$")
 ENV_KEY = re.compile(
-    r"^(?:HIP|CUDA|ROCR|HSA|NCCL|RCCL|VLLM|SGLANG|SGL|PYTORCH|TORCH|AITER|MIOPEN|TRITON|HF|RAY|OLLAMA|GGML|LD)_[A-Z0-9_]+$"
+    r"^(?:HIP|CUDA|ROCR|HSA|NCCL|RCCL|VLLM|SGLANG|SGL|PYTORCH|TORCH|AITER|MIOPEN|TRITON|HF|RAY|OLLAMA|GGML|LD)_(?!ASSERT)[A-Z0-9_]+$"
 )
 """A key that names an environment variable of the stack states its value."""
 TOOL_KEY = re.compile(
@@ -26,10 +26,11 @@ TOOL_KEY = re.compile(
 """Keys that tools print, not people."""
 TOOL_TEXT = re.compile(
     r"Collecting environment information|Is debug build: |used to build PyTorch|HSA System Attributes|^Architecture: +|^CPU op-mode|"
-    r"^Static hostname:|^apiVersion:|^services:|^Distributor ID:|^filename: +/|^Package: |^processor\s*:",
+    r"^Static hostname:|^apiVersion:|^services:|^Distributor ID:|^filename: +/|^Package: |^processor\s*:|"
+    r"GGML_ASSERT|compute capability|^(?:CUDA|HIP|RCCL|NCCL) error|^ptrace: ",
     re.MULTILINE,
 )
-"""Marks of tools whose output is a list of keys and values."""
+"""Marks of tools and programs whose output is a list of keys and values."""
 LONGEST = 60
 """A note is short: a longer text with colons is a log or a tool's output."""
 SHARE = 0.6
@@ -59,7 +60,6 @@ COUNTS: dict[str, str] = {
     "gpus installed": "gpus_expected", "gpus expected": "gpus_expected", "gpus registered": "gpus_seen", "gpus seen": "gpus_seen",
     "gpus visible": "gpus_seen", "gpus detected": "gpus_seen", "gpus found": "gpus_seen",
 }  # fmt: skip
-INSTALLED = re.compile(r"^packages? (?P<no>not )?installed$", re.IGNORECASE)
 
 
 def parse_notes(section: Section) -> Iterator[Row]:

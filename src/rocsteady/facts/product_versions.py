@@ -43,6 +43,9 @@ def parse_versions(section: Section) -> Iterator[Row]:
             yield from os_rows(section, system["name"], index, rank=0)
     for index, match in found:
         product, version = match["product"].lower(), match["version"].rstrip(".,")
+        if product == "rocm":
+            # RCCL prints the package version, of which the first three numbers are the release
+            version = re.sub(r"^(\d+\.\d+\.\d+)\.0-\d.*$", r"\1", version)
         if product in PATHS:
             yield section.fact(PATHS[product], version, index, rank=0)
         elif product in ("vllm", "sglang", "ollama", "llama.cpp"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rocsteady.facts import wanted
+from rocsteady.facts.prompts import KNOWN, first_word
 from rocsteady.facts.readers import Row, read_section
 from rocsteady.facts.registry import TEXT_READERS
 from rocsteady.facts.sections import sections
@@ -39,7 +40,7 @@ def live_commands(fs: HostFS) -> Iterator[Row]:
             continue
         except ReadError:
             continue  # not installed, no such module, no systemd: the kernel's interfaces say most of it too
-        yield from _sectioned(output.path, output.text, argv)
+        yield from _sectioned(output.path, output.text, " ".join(argv))
 
 
 def text_files(source: Input) -> Iterator[str]:
@@ -62,11 +63,20 @@ def read_text_file(source: Input, path: str) -> Iterator[Row]:
     except ReadError as error:
         yield Gap(path, error.why)
         return
-    yield from _sectioned(path, text, _COMMANDS.get(path.rpartition("/")[2]))
+    yield from _sectioned(path, text, recorded_command(path) if source.kind != "heap" else None)
 
 
-def _sectioned(path: str, text: str, argv: tuple[str, ...] | None) -> Iterator[Row]:
-    for section in sections(path, text, " ".join(argv) if argv else None):
+def recorded_command(path: str) -> str | None:
+    """The command that a recorded file is named after: ``sos_commands/pci/lspci_-nnvv`` -> ``lspci -nnvv``."""
+    name = path.rpartition("/")[2].removesuffix(".txt")
+    if name in _COMMANDS:
+        return " ".join(_COMMANDS[name])
+    words = name.replace("_", " ")
+    return words if first_word(words) in KNOWN else None
+
+
+def _sectioned(path: str, text: str, command: str | None) -> Iterator[Row]:
+    for section in sections(path, text, command):
         yield from read_section(TEXT_READERS, section)
 
 
