@@ -10,6 +10,7 @@ from rocsteady.diagnose.lookup import gpu_key
 from rocsteady.diagnose.matching import Match, Open, find_matches
 from rocsteady.diagnose.probes import PROBES
 from rocsteady.diagnose.ranking import Ranked, rank
+from rocsteady.diagnose.supply import how_to_supply
 from rocsteady.diagnose.suppress import suppress
 from rocsteady.diagnose.template import fill, shorten
 from rocsteady.diagnose.timeline import crash_timeline
@@ -50,11 +51,13 @@ def diagnose(
     ranked = rank(matches)
     ids = _ids(ranked)
     findings = tuple(_finding(r, ids[i], ids, facts) for i, r in enumerate(ranked))
+    judged = verdict(findings, world)
+    lacking = basics(facts, log) if judged == "unknown" else ()
     return Diagnosis(
-        verdict=verdict(findings, world),
+        verdict=judged,
         findings=findings,
         unexplained=_unexplained(log, used),
-        gaps=(*facts.gaps, *_missing(unknown, ranked)),
+        gaps=(*facts.gaps, *_missing(unknown, ranked), *lacking),
         timeline=_timeline(log, ranked, ids),
         node=_node(facts),
         crash_timeline=crash_timeline(log),
@@ -138,7 +141,9 @@ def _missing(unknown: list[Open], ranked: list[Ranked]) -> tuple[Gap, ...]:
     for item in unknown:
         if item.mode.slug in wanted or any(item.mode.category == r.match.mode.category for r in ranked):
             for path in item.missing[:2]:
-                gaps.setdefault(path, Gap(path, f"absent: would decide {item.mode.slug}"))
+                how = how_to_supply(path)
+                supply = f"; supplied by: {how}" if how else ""
+                gaps.setdefault(path, Gap(path, f"absent: would decide {item.mode.slug}{supply}"))
     return tuple(gaps.values())
 
 

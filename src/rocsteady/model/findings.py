@@ -72,9 +72,10 @@ class CrashTimeline(msgspec.Struct, frozen=True):
     says: str = ""
 
 
-class Diagnosis(msgspec.Struct, frozen=True):
+class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
     """The whole answer for one node. Findings are ordered: the first is the main root cause."""
 
+    schema: str = "rocsteady.diagnosis/1"
     verdict: Verdict
     findings: tuple[Finding, ...]
     unexplained: tuple[Evidence, ...]
@@ -83,5 +84,4 @@ class Diagnosis(msgspec.Struct, frozen=True):
     node: dict[str, Any]
     crash_timeline: CrashTimeline = CrashTimeline()
     suppressed: tuple[Suppressed, ...] = ()
-    schema: str = "rocsteady.diagnosis/1"
     notes: tuple[str, ...] = ()
