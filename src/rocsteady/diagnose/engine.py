@@ -10,7 +10,7 @@ from rocsteady.diagnose.lookup import gpu_key
 from rocsteady.diagnose.matching import Match, Open, find_matches
 from rocsteady.diagnose.probes import PROBES
 from rocsteady.diagnose.ranking import Ranked, rank
-from rocsteady.diagnose.supply import how_to_supply
+from rocsteady.diagnose.supply import basics, how_to_supply
 from rocsteady.diagnose.suppress import suppress
 from rocsteady.diagnose.template import fill, shorten
 from rocsteady.diagnose.timeline import crash_timeline
