@@ -27,7 +27,7 @@ def test_docker_run() -> None:
     assert facts.env == {"HIP_VISIBLE_DEVICES": "0,1", "VLLM_USE_V1": "1"}
     assert (facts.engine.name, facts.engine.model) == ("vllm", "/models/m")
     assert facts.engine.flags == {
-        "tensor-parallel-size": "8", "max-model-len": "32768", "enforce-eager": "true", "q": "fp8", "quantization": "fp8",
+        "tensor_parallel_size": "8", "max_model_len": "32768", "enforce_eager": "true", "q": "fp8", "quantization": "fp8",
     }  # fmt: skip
     assert facts.origins["container.shm_size"].line == 3
 
@@ -81,7 +81,7 @@ def test_compose() -> None:
     assert (facts.container.devices, facts.container.groups) == (("/dev/kfd", "/dev/dri"), ("video",))
     assert (facts.container.shm_size, facts.container.ulimits) == (8 << 30, {"memlock": "-1:-1"})
     assert facts.env["HSA_OVERRIDE_GFX_VERSION"] == "11.0.0"
-    assert (facts.engine.model, facts.engine.flags["tensor-parallel-size"]) == ("m", "2")
+    assert (facts.engine.model, facts.engine.flags["tensor_parallel_size"]) == ("m", "2")
     assert facts.origins["container.groups"].line == 7
 
 
@@ -140,7 +140,7 @@ def test_pod_spec() -> None:
     assert (box.gpu_request, box.gpu_resource, box.memory_limit) == (4, "amd.com/gpu", 64 << 30)
     assert (box.shm_size, box.ipc, box.groups) == (2 << 30, "host", ("44", "109"))
     assert facts.env == {"NCCL_DEBUG": "INFO"}
-    assert facts.engine.flags == {"tensor-parallel-size": "4"} and facts.engine.model == "m"
+    assert facts.engine.flags == {"tensor_parallel_size": "4"} and facts.engine.model == "m"
 
 
 def test_a_damaged_end_costs_only_the_end() -> None:
@@ -226,8 +226,8 @@ def test_get_pods_and_labels() -> None:
 def test_launch_lines() -> None:
     """Engines by their launch line; talk about them is none."""
     facts = facts_of("build/bin/llama-server -m ~/a.gguf -ngl 99 -t 16")
-    assert facts.engine.flags["n-gpu-layers"] == "99" and facts.engine.name == "llama.cpp"
+    assert facts.engine.flags["n_gpu_layers"] == "99" and facts.engine.name == "llama.cpp"
     sglang = facts_of("Singularity> python3 -m sglang.launch_server --model-path M --tp 1 --trust-remote-code")
-    assert (sglang.engine.model, sglang.engine.flags["tensor-parallel-size"]) == ("M", "1")
+    assert (sglang.engine.model, sglang.engine.flags["tensor_parallel_size"]) == ("M", "1")
     assert facts_of("HIP_VISIBLE_DEVICES=0 python -m vllm.entrypoints.openai.api_server --model x").engine.model == "x"
     assert not paths_of("We ran the ollama server and vllm crashed. The docker run failed.")

@@ -25,16 +25,16 @@ ENGINES = (
     ("text-generation", "tgi"), ("lmdeploy", "lmdeploy"), (".gguf", "llama.cpp"),
 )  # fmt: skip
 CANONICAL = {
-    "tp": "tensor-parallel-size", "tp-size": "tensor-parallel-size", "pp": "pipeline-parallel-size",
-    "pp-size": "pipeline-parallel-size", "dp": "data-parallel-size", "dp-size": "data-parallel-size",
-    "ep-size": "expert-parallel-size", "q": "quantization", "O": "compilation-config", "model-path": "model",
-    "tensor-model-parallel-size": "tensor-parallel-size",
+    "tp": "tensor_parallel_size", "tp_size": "tensor_parallel_size", "pp": "pipeline_parallel_size",
+    "pp_size": "pipeline_parallel_size", "dp": "data_parallel_size", "dp_size": "data_parallel_size",
+    "ep_size": "expert_parallel_size", "q": "quantization", "O": "compilation_config", "model_path": "model", "context_length": "max_model_len",
+    "tensor_model_parallel_size": "tensor_parallel_size",
 }  # fmt: skip
 """Short names and other engines' names of the same thing; a flag is kept under both."""
 LLAMA_CANONICAL = {
-    "m": "model", "ngl": "n-gpu-layers", "c": "ctx-size", "fa": "flash-attn", "sm": "split-mode", "mg": "main-gpu",
-    "ts": "tensor-split", "b": "batch-size", "ub": "ubatch-size", "np": "parallel", "ctk": "cache-type-k",
-    "ctv": "cache-type-v", "dev": "device", "t": "threads",
+    "m": "model", "ngl": "n_gpu_layers", "c": "ctx_size", "fa": "flash_attn", "sm": "split_mode", "mg": "main_gpu",
+    "ts": "tensor_split", "b": "batch_size", "ub": "ubatch_size", "np": "parallel", "ctk": "cache_type_k",
+    "ctv": "cache_type_v", "dev": "device", "t": "threads",
 }  # fmt: skip
 
 
@@ -62,7 +62,7 @@ def launch_facts(section: Section, words: Sequence[Word]) -> Iterator[Row]:
         position += 1
         if re.match(r"--?[A-Za-z]", text):
             flag, equals, value = text.lstrip("-").partition("=")
-            flag = flag.replace("_", "-")
+            flag = flag.replace("-", "_")
             if not equals:
                 value = "true"
                 if position < len(texts) and not re.match(r"--?[A-Za-z]", texts[position]):

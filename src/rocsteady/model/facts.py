@@ -413,7 +413,7 @@ class Kubernetes(msgspec.Struct, kw_only=True):
 
 
 class Engine(msgspec.Struct, kw_only=True):
-    """An inference engine as launched: name, version and flags as given (``--tp`` -> ``tp``)."""
+    """An inference engine as launched: name, version and flags as given, with _ for - (``--max-model-len`` -> ``max_model_len``)."""
 
     name: str | None = None
     version: str | None = None
