@@ -87,3 +87,11 @@ def test_mi210_hives() -> None:
     assert [g.bdf for g in gpus][:2] == ["0000:03:00.0", "0000:26:00.0"]
     assert {g.gfx for g in gpus} == {"gfx90a"} and {g.cu_count for g in gpus} == {104}
     assert len({g.hive_id for g in gpus}) == 2 and all(len(g.xgmi_links) == 3 for g in gpus)
+
+
+def test_a_missing_partition_is_found() -> None:
+    whole = judged(tree(packed_topology("topology-parsing-mi308.tar.gz")), load_catalog())
+    assert not [f for f in whole.findings if f.severity != "info"]
+    short = judged(tree(packed_topology("topo-mi300-cpx.tar.gz")), load_catalog())
+    (finding,) = [f for f in short.findings if f.role == "cause"]
+    assert finding.slug == "drm-minor-limit-hides-partitions" and "63 of 64" in finding.title

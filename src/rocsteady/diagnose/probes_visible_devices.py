@@ -114,6 +114,9 @@ MINORS = 64
 
 def _minors_exhausted(world: World, _subject: Subject, _gpu: Gpu | None) -> Probed:
     """A few partitions of CPX mode have no render node because the kernel has only 64 minors."""
+    short = _short_of_partitions(world)
+    if short is not None and not satisfies(world.facts.kernel.release or "", ">=6.13"):
+        return short
     modes = {(g.compute_mode or "").upper() for g in world.facts.gpus}
     if "CPX" not in modes or satisfies(world.facts.kernel.release or "", ">=6.13"):
         return Probed(False)
@@ -127,6 +130,17 @@ def _minors_exhausted(world: World, _subject: Subject, _gpu: Gpu | None) -> Prob
     mode = lookup(world.facts, "gpu.compute_mode", world.facts.gpus[0]).evidence
     evidence = (*(e.evidence for e in last), *((mode,) if mode is not None else ()))
     return Probed(True, evidence, {"seen": str(seen)}, tuple(last))
+
+
+def _short_of_partitions(world: World) -> Probed | None:
+    """Eight GPUs in CPX of which the KFD topology lists a few partitions too few."""
+    counts = {g.bdf or "": g.partitions for g in world.facts.gpus if g.partitions}
+    whole = max(counts.values(), default=0)
+    total = sum(counts.values())
+    if len(counts) != MINORS // 8 or whole != 8 or not MINORS - 4 <= total < MINORS:
+        return None
+    places = (world.facts.origins.get(f"gpus.{bdf}.partitions") for bdf, count in counts.items() if count < whole)
+    return Probed(True, tuple(p for p in places if p is not None), {"seen": str(total)}, ())
 
 
 _AMD_NOTE = re.compile(r"\bAMD\b|Instinct|Radeon|\bMI\d{2,3}|\bgfx\d|\bRX ?\d{4}", re.IGNORECASE)

@@ -36,6 +36,11 @@ def drm_step(shape: Shape) -> int:
     return PARTITIONS if shape.part is not None and shape.part.instinct_300 else 1
 
 
+def has_console(shape: Shape) -> bool:
+    """Whether the board's own VGA has a driver: kernels before 6.13 have 64 DRM minors, which MI300 nodes need."""
+    return drm_step(shape) == 1
+
+
 def add_gpu(tree: Tree, shape: Shape, slot: Slot, state: GpuState, version: str) -> None:
     """Write one GPU's driver files; the PCI files are written by ``pci.add_function``."""
     part = shape.part

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rocsteady.lab.gpu import Slot, drm_step
+from rocsteady.lab.gpu import Slot, drm_step, has_console
 from rocsteady.lab.module_parameters import DEFAULTS
 from rocsteady.lab.shapes import Host, Shape
 from rocsteady.lab.tree import Tree
@@ -209,7 +209,8 @@ def add_device_listing(tree: Tree, shape: Shape, slots: list[Slot]) -> None:
     else:
         lines.append(device(GROUPS["render"], 236, 0, "/dev/kfd"))
         lines += ["", "/dev/dri:", "total 0"]
-        lines.append(device(GROUPS["video"], 226, 0, "card0"))
+        if has_console(shape):
+            lines.append(device(GROUPS["video"], 226, 0, "card0"))
         every = [(s.card + i, s.minor + i) for s in slots for i in range(drm_step(shape))]
         lines += [device(GROUPS["video"], 226, card, f"card{card}") for card, _ in every]
         lines += [device(GROUPS["render"], 226, minor, f"renderD{minor}") for _, minor in every]

@@ -6,7 +6,7 @@ import random
 
 import msgspec
 
-from rocsteady.lab.gpu import FIRST_RENDER, Slot, add_gpu, drm_step
+from rocsteady.lab.gpu import FIRST_RENDER, Slot, add_gpu, drm_step, has_console
 from rocsteady.lab.host import add_device_listing, add_driver, add_host, cpu_list
 from rocsteady.lab.kfd import add_kfd
 from rocsteady.lab.logs import dmesg, engine_log, syslog
@@ -91,8 +91,9 @@ def _slot(shape: Shape, number: int) -> Slot:
     if shape.part is not None and shape.part.fan:
         steps += [bdf_of(bus - 2), bdf_of(bus - 1)]
     step = drm_step(shape)
+    first = 1 if has_console(shape) else 0
     return Slot(
-        number=number, bdf=bdf, place="/".join([*steps, bdf]), card=1 + number * step,
+        number=number, bdf=bdf, place="/".join([*steps, bdf]), card=first + number * step,
         minor=FIRST_RENDER + number * step, numa_node=shape.sockets[number], hwmon=3 + number,
     )  # fmt: skip
 
@@ -132,7 +133,7 @@ def _add_pci(tree: Tree, shape: Shape, slot: Slot) -> None:
 
 
 def _add_console(tree: Tree, shape: Shape) -> None:
-    """The board's own display controller: card0, of another vendor."""
+    """The board's own display controller: card0, of another vendor, unless the partitions need all 64 minors."""
     bdf = bdf_of(0xF1)
     port = root_port(0xF0, 1, 0, cpu_list(shape.host, 0), 5.0, 10)
     add_function(tree, port)
@@ -141,9 +142,13 @@ def _add_console(tree: Tree, shape: Shape) -> None:
         tree,
         Function(
             bdf=bdf, place=place, vendor=ASPEED, device=0x2000, subsystem=(ASPEED, 0x2000), class_code=0x030000,
-            numa_node=0, cpus=port.cpus, speed=2.5, width=1, driver="ast", iommu_group=11, atomics=False,
+            numa_node=0, cpus=port.cpus, speed=2.5, width=1, driver="ast" if has_console(shape) else None,
+            iommu_group=11, atomics=False,
         ),
     )  # fmt: skip
+    if not has_console(shape):
+        tree.text("etc/modprobe.d/no-bmc-vga.conf", "# all 64 DRM minors are needed for partitions\nblacklist ast")
+        return
     base = f"sys/devices/{place}/drm/card0"
     tree.text(f"{base}/dev", "226:0")
     tree.text(f"{base}/uevent", "MAJOR=226\nMINOR=0\nDEVNAME=dri/card0\nDEVTYPE=drm_minor")
