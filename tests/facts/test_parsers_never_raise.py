@@ -16,6 +16,7 @@ from rocsteady.facts import (
     dmi,
     dpm,
     drm_device,
+    drm_fdinfo,
     infiniband,
     kernel,
     kfd_topology,
@@ -54,7 +55,7 @@ TEXT_PARSERS: list[Callable[[str], Any]] = [
     meminfo.parse_meminfo, meminfo.parse_bracketed, numa.parse_cpu_list, numa.parse_node_memory,
     numa.parse_distances, limits.parse_limits, limits.parse_identity, cgroup.parse_runtime, cgroup.parse_limit,
     mounts.parse_mounts, pressure.parse_pressure, dmi.parse_cpuinfo, rocm_install.parse_rocm_version,
-    infiniband.parse_state, infiniband.parse_rate, lambda text: packages.parse_dpkg(text.split("\n")),
+    infiniband.parse_state, infiniband.parse_rate, drm_fdinfo.parse_fdinfo, lambda text: packages.parse_dpkg(text.split("\n")),
     lambda text: packages.parse_installed_debs(text.split("\n")),
     lambda text: packages.parse_installed_rpms(text.split("\n")),
 ]  # fmt: skip

@@ -28,7 +28,7 @@ WANTED = re.compile(
 )
 STATES = {"installed": "installed", "half-configured": "half-configured", "half-installed": "half-installed",
           "unpacked": "unpacked", "config-files": "removed", "triggers-pending": "installed"}  # fmt: skip
-DEB_LINE = re.compile(r"^(?P<state>[uihrp][nucfaWtHi]R?)\s+(?P<name>[a-z0-9][a-z0-9+.-]*)(?::\w+)?\s+(?P<version>\S+)")
+DEB_LINE = re.compile(r"^(?P<state>[uihrp][ncHUFWti]R?)\s+(?P<name>[a-z0-9][a-z0-9+.-]*)(?::\w+)?\s+(?P<version>\S+)")
 RPM_LINE = re.compile(
     r"^(?P<name>[\w+.-]+?)-(?P<version>[^-\s]+-[^-\s]+?)(?:\.(?:x86_64|noarch|i686|aarch64))?(?:\s|$)"
 )

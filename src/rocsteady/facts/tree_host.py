@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from rocsteady.facts import kernel
 from rocsteady.facts.cgroup import container_of
+from rocsteady.facts.device_nodes import read_groups
 from rocsteady.facts.dmi import CPUINFO, read_cpu, read_machine
 from rocsteady.facts.iommu import GROUPS, read_iommu
 from rocsteady.facts.limits import LIMITS, STATUS, read_identity, read_limits
@@ -163,6 +164,11 @@ def _settings(fs: HostFS) -> Iterator[Row]:
     if not isinstance(identity, Gap):
         yield from known("user.uid", identity.uid, quoted(fs, STATUS, "Uid:"))
         yield from known("user.gids", identity.gids, quoted(fs, STATUS, "Groups:"))
+        groups = read_groups(fs)
+        if isinstance(groups, dict):
+            names = {number: name for name, number in groups.items()}
+            mine = tuple(names.get(number, str(number)) for number in identity.gids)
+            yield from known("user.groups", mine, quoted(fs, STATUS, "Groups:"))
 
 
 def _iommu(fs: HostFS) -> Iterator[Row]:
