@@ -56,7 +56,7 @@ def at_command(section: Section, index: int, column: int) -> bool:
     if index and section.lines[index - 1].rstrip().endswith("\\"):
         return True
     words = before.split()
-    if words[-1] in _STARTERS or all(re.match(r"\w+=", word) for word in words[-1:]):
+    if words[-1] in _STARTERS or all(re.match(r"`?\w+=", word) for word in words[-1:]):
         return True
     typed = prompt_command(section.lines[index][:column])
     return first_word(typed if typed else before) in KNOWN

@@ -8,7 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from rocsteady.facts.command_lines import CommandLine, command_lines
+from rocsteady.facts.command_lines import CommandLine, Word, command_lines
+from rocsteady.facts.engine_launch import launch_facts
 from rocsteady.facts.readers import Row, TextReader
 from rocsteady.facts.sections import Section
 from rocsteady.facts.sizes import size_in_bytes
@@ -83,7 +84,16 @@ EXEC_VALUES = frozenset(
     ]
 )
 """Options of ``exec`` that take a value (apptainer's reference pages)."""
-ALIASES = {"v": "volume", "e": "env", "m": "memory", "u": "user", "net": "network", "B": "bind", "h": "hostname"}
+ALIASES = {
+    "v": "volume",
+    "e": "env",
+    "m": "memory",
+    "u": "user",
+    "net": "network",
+    "userns": "userns",
+    "B": "bind",
+    "h": "hostname",
+}
 LISTS = {
     "device": "devices", "group-add": "groups", "cap-add": "capabilities", "security-opt": "security",
     "volume": "volumes", "mount": "volumes", "bind": "volumes",
@@ -123,7 +133,7 @@ def options_of(words: list[str], values: frozenset[str] | None) -> tuple[list[tu
             for letter in letters[:-1]:
                 found.append((letter, "", at))
             name = letters[-1:]
-        name = name if name in SWITCHES or len(name) > 1 else ALIASES.get(name, name)
+        name = name if name in SWITCHES else ALIASES.get(name, name)
         takes = name in values if values is not None else name not in SWITCHES
         if takes and not equals and position < len(words):
             value = words[position]
@@ -145,7 +155,22 @@ def _run(section: Section, line: CommandLine) -> Iterator[Row]:
     rest = texts[start + image + 1 :]
     if rest:
         yield section.fact("container.command", " ".join(rest), line.words[start + image + 1].line)
+        yield from _own_server(section, texts[start + image], line.words[start + image + 1 :])
     yield from option_facts(section, [(n, v, line.words[start + at].line) for n, v, at in options], first, complete)
+
+
+def _own_server(section: Section, image: str, words: tuple[Word, ...]) -> Iterator[Row]:
+    """Images whose entry point is the server get the model and its flags as the command."""
+    if re.search(r"vllm-openai", image) and words[0].text not in (
+        "vllm",
+        "bash",
+        "sh",
+        "/bin/bash",
+        "python3",
+        "python",
+    ):
+        start = words[0].line
+        yield from launch_facts(section, (Word("vllm", start), Word("serve", start), *words))
 
 
 def option_facts(section: Section, options: list[tuple[str, str, int]], first: int, complete: bool) -> Iterator[Row]:

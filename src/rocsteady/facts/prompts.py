@@ -170,7 +170,7 @@ KNOWN = frozenset(
 """First words of command lines, as far as a one-character prompt or a heading needs to be told from prose."""
 
 _VENV = r"(?:\([\w ./+-]+\) ?){0,2}"
-_WHO = r"[\w.-]+[@㉿][\w.-]+"
+_WHO = r"(?:I have no name!|[\w.-]+)[@㉿][\w.-]+"
 PROMPT = re.compile(
     r"^\s*" + _VENV + r"(?:"
     r"\[?" + _WHO + r"(?:[:\s][^\]#$%>]{0,100})?\]?\s*[#$%>❯] ?"  # user@host:~$  [user@host dir]#  user@host ~ %
@@ -181,12 +181,15 @@ PROMPT = re.compile(
     r"|[╰└][─╴-]*[#$%❯➤>]+ ?"
     r"|PS [^>\n]{0,100}> ?|[A-Z]:\\[^>\n]{0,100}> ?"
     r"|➜ +(?P<arrow>.{1,60}?(?: git:\([^)]*\))?(?: ✗)?) (?= *[\w./~])"
-    r"|[❯λ▶] +"
+    r"|(?:[❯λ▶↪]|\$:) +(?:git:\([^)]*\) )?"
     r"|\$ +(?=[\w./~(\[{\"'])|\$(?=(?:sudo|rocm|cat|ls|docker|pip|python)\b)"
     r")(?P<command>.*)$"
 )
 WEAK = re.compile(r"^\s*" + _VENV + r"(?:[#%>] |\++ ?|>>> )(?P<command>[\w./~\"'(].*)$")
 """Prompts that are other things as well."""
+
+TICKED = re.compile(r"^\s*`[^`]+`\s*$")
+"""A whole line in back quotes: how people paste short sessions."""
 
 _DECORATED = re.compile(r"^\s*(?:[=\-#*~_+]{2,}|#{1,6}(?= ))\s*(?P<text>[^=*~_].*?)\s*[=\-#*~_+:]*\s*$")
 _LABELLED = re.compile(
@@ -223,6 +226,8 @@ WRAPPERS = re.compile(
 
 def prompt_command(line: str) -> str | None:
     """The command line behind a prompt; '' for a prompt without one, None where no prompt is."""
+    if TICKED.match(line):
+        line = line.strip().strip("`")
     match = PROMPT.match(line)
     if match:
         return match["command"].strip()

@@ -13,6 +13,7 @@ from rocsteady.facts.readers import Row, TextReader
 from rocsteady.facts.sections import Section
 
 MODULE = re.compile(r"ROCk module (?:version (?P<version>\S+) )?is (?P<state>NOT loaded|loaded)")
+NO_LSMOD = re.compile(r"lsmod: (?:command )?not found")
 DEVICE_ERROR = re.compile(r"Unable to open (?P<path>/dev/\S+) read-write: (?P<error>.+?)\s*$")
 GROUP = re.compile(
     r"[Uu]ser is not member of \"?(?P<group>[\w-]+)\"? group|\S+ is not member of \"(?P<named>[\w-]+)\" group"
@@ -76,6 +77,8 @@ def parse_rocminfo(section: Section) -> Iterator[Row]:
 
 def _state(section: Section, index: int, line: str) -> Iterator[Row]:
     if match := MODULE.search(line):
+        if NO_LSMOD.search("\n".join(section.lines[max(0, index - 3) : index])):
+            return  # rocminfo asked lsmod, which this container does not have
         yield section.fact("modules[amdgpu].loaded", match["state"] == "loaded", index)
         if match["version"]:
             yield section.fact("modules[amdgpu].version", match["version"], index)

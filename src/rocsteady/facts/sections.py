@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import msgspec
 
 from rocsteady.facts.loglines import is_log_line
-from rocsteady.facts.prompts import bare_command, heading_command, prompt_command
+from rocsteady.facts.prompts import TICKED, bare_command, heading_command, prompt_command
 from rocsteady.hostfs.textual import clean
 from rocsteady.model import Evidence, Fact
 
@@ -154,6 +154,7 @@ def _unwrap(raw: list[str]) -> list[str]:
             if len(found) >= WRAPPED_SHARE * len(filled) and one_host:
                 lines = [prefix.sub("", line, count=1) for line in lines]
                 break
+    lines = [line.strip().strip("`") if TICKED.match(line) else line for line in lines]
     out: list[str] = []
     start = 0
     while start < len(lines):
