@@ -60,7 +60,8 @@ def _try(mode: Mode, world: World, probes: dict[str, Probe]) -> tuple[list[Match
     missing: tuple[str, ...] = ()
     for asked in _subjects(mode, world):
         answer = evaluate(mode.condition, world, asked, probes)
-        if answer.value is None:
+        if answer.value is None and not (mode.subject == "gpu" and asked.gpu is None and world.facts.gpus):
+            # asked about the node, a rule on single GPUs knows nothing; the GPUs themselves have answered
             missing = missing or answer.missing
         if not answer.value or (mode.subject == "gpu" and not answer.own):
             continue

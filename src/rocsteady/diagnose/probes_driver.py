@@ -111,15 +111,21 @@ def user_lacks_kfd_group(world: World, _subject: Subject, _gpu: Gpu | None) -> P
 
 
 def link_below_card(world: World, _subject: Subject, gpu: Gpu | None) -> Probed:
-    """The GPU's link has fewer lanes than the card can take."""
-    link = gpu.link if gpu is not None else None
-    if link is None or not link.width or not link.max_width:
-        return UNKNOWN
-    if link.width >= link.max_width:
-        return NO
-    place = f"gpus.{gpu.bdf}.link" if gpu is not None else ""
-    evidence = [e for k, e in world.facts.origins.items() if k.startswith(place)]
-    return Probed(True, tuple(evidence[:2]), {"width": str(link.width), "capable_width": str(link.max_width)})
+    """The slot's link of a GPU has fewer lanes than both ends can take. Asked about the node, any GPU's counts."""
+    known = False
+    for candidate in [gpu] if gpu is not None else world.facts.gpus:
+        name = "slot_link" if candidate.slot_link.width else "link"
+        link = getattr(candidate, name)
+        if not link.width or not link.max_width:
+            continue
+        known = True
+        if link.width < link.max_width:
+            place = f"gpus.{candidate.bdf}.{name}."
+            origins = world.facts.origins
+            evidence = tuple(origins[place + field] for field in ("width", "max_width") if place + field in origins)
+            bindings = {"width": str(link.width), "capable_width": str(link.max_width), "at": candidate.bdf or ""}
+            return Probed(True, evidence, bindings)
+    return NO if known else UNKNOWN
 
 
 PROBES: dict[str, Probe] = {
