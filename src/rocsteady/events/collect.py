@@ -82,8 +82,11 @@ class Collector:
                 continue
             kind = self._kinds[candidate]
             match = kind.regex.search(raw)
-            if match is not None and self._fold(candidate, kind, raw):
+            folded = self._fold(candidate, kind, raw, ahead) if match is not None else None
+            if folded is not None:
                 known = True
+                for start in folded:
+                    used.setdefault(start, candidate if kind.shared else -1)
                 continue
             if parts is None:
                 parts = split(raw, self._year)
@@ -117,20 +120,29 @@ class Collector:
         self._uptime = parts.uptime
         return rebooted
 
-    def _fold(self, candidate: int, kind: Kind, raw: str) -> bool:
-        """Count a line of a flood without taking it apart. A message of several lines is always taken apart."""
-        if kind.more_regex is not None:
-            return False
+    def _fold(self, candidate: int, kind: Kind, raw: str, ahead: Ahead) -> set[int] | None:
+        """Count a line of a flood without taking it apart; None where it has to be.
+
+        Returns the starts of its continuation lines; of a message of several lines only those that follow at once.
+        """
         if kind.level == "noise":
             self._seen[candidate] += 1
-            return True
-        key = (candidate, address(raw) or "" if kind.about in ("gpu", "link") else "")
-        kept = self._kept.get(key)
+            return set()
+        if kind.facts and self._order <= MOST_FACTS:
+            return None
+        bdf = address(raw) or "" if kind.about in ("gpu", "link") else ""
+        kept = self._kept.get((candidate, bdf))
         if kept is None or len(kept.events) < KEEP:
-            return False
+            return None
         kept.dropped += 1
         self._seen[candidate] += 1
-        return True
+        used: set[int] = set()
+        if kind.more_regex is not None:
+            for start, following in ahead():
+                if len(used) >= kind.more_limit or bdf[5:] not in following or not kind.more_regex.search(following):
+                    break
+                used.add(start)
+        return used
 
     def _event(
         self, candidate: int, kind: Kind, match: re.Match[str], parts: Split, number: int, raw: str, ahead: Ahead
@@ -178,12 +190,10 @@ class Collector:
             number += 1
             if len(found) >= kind.more_limit or skipped >= kind.more_limit:
                 break
-            message = split(raw, self._year).message
-            other = address(message)
-            if bdf and other and other != bdf:
+            if bdf and bdf[5:] not in raw.lower() and address(split(raw, self._year).message):
                 skipped += 1
                 continue
-            match = kind.more_regex.search(message)
+            match = kind.more_regex.search(raw) or kind.more_regex.search(split(raw, self._year).message)
             if match is None:
                 break
             found.append(Evidence(self._file, number, raw[:QUOTE]))
