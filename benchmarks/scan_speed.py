@@ -21,6 +21,7 @@ import resource
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 import time
 from pathlib import Path
@@ -119,6 +120,19 @@ def measure(path: Path, runs: int) -> dict[str, float]:
     }
 
 
+def bundle_cpu(folder: Path) -> dict[str, float]:
+    """CPU seconds of diagnosing a snapshot of 10 MB: a synthetic MI210 node with 9 MB of kernel log."""
+    tree = folder / "node"
+    subprocess.run([sys.executable, "-m", "rocsteady", "lab", "write", "mi210x4", str(tree)], check=True, stdout=2)
+    write_log(tree / "var/log/kern.log", 9 << 20, 1000)
+    bundle = folder / "node.tar"
+    with tarfile.open(bundle, "w") as archive:
+        archive.add(tree, ".")
+    used, _ = cpu([sys.executable, "-m", "rocsteady", "diagnose", str(bundle), "--format", "json"])
+    content = sum(f.stat().st_size for f in tree.rglob("*") if f.is_file())
+    return {"content_mb": round(content / 1e6, 1), "cpu_s": round(used, 2)}
+
+
 def main() -> int:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -135,6 +149,7 @@ def main() -> int:
             write_log(path, size << 20, every)
             out[name] = {"mib": size, **measure(path, arguments.runs)}
             path.unlink()
+        out["bundle"] = bundle_cpu(Path(folder))
         start, _ = cpu([sys.executable, "-m", "rocsteady", "--version"])
         out["version_cpu_s"] = round(start, 3)
     if arguments.json:
