@@ -123,12 +123,13 @@ KINDS = (
     ),
     Kind(
         name="rccl-gpu-call-failed",
-        needles=("NCCL WARN Cuda failure", "NCCL WARN HIP failure", "NCCL WARN Failed to CUDA", "NCCL WARN Failed to HIP"),
-        pattern=r"NCCL WARN (?:(?:Cuda|HIP) failure (?:\d+ )?'(?P<error>[^']*)'"
-        r"|(?P<failed>Failed to (?:CUDA|HIP) \w+(?: \w+)? \d+ bytes))",
+        needles=("Cuda failure", "HIP failure", "NCCL WARN Failed to CUDA", "NCCL WARN Failed to HIP"),
+        pattern=r"(?:^|NCCL WARN |Last error: ?)(?:Cuda|HIP) failure:? (?:\d+ )?'(?P<error>[^']*)'"
+        r"|NCCL WARN (?P<failed>Failed to (?:CUDA|HIP) \w+(?: \w+)? \d+ bytes)",
         sample=(
             "n1:8:8 [0] /src/init.cc:900 NCCL WARN HIP failure 'out of memory'",
             "n1:8:8 [0] /src/include/alloc.h:178 NCCL WARN Failed to CUDA calloc async 6291456 bytes",
+            "ERROR 08-01 10:00:20 [core.py:700] Cuda failure 'out of memory'",
         ),
         source=_RCCL + "include/checks.h",
         about="node",
