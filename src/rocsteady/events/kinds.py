@@ -8,6 +8,7 @@ from typing import Literal
 
 import msgspec
 
+from rocsteady.hostfs.patterns import bounded
 from rocsteady.model import SubjectKind
 
 Level = Literal["error", "notice", "info", "noise"]
@@ -56,12 +57,12 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     @cached_property
     def regex(self) -> re.Pattern[str]:
         """The compiled pattern."""
-        return re.compile(self.pattern, re.IGNORECASE)
+        return re.compile(bounded(self.pattern), re.IGNORECASE)
 
     @cached_property
     def more_regex(self) -> re.Pattern[str] | None:
         """The compiled continuation pattern, if there is one."""
-        return re.compile(self.more, re.IGNORECASE) if self.more else None
+        return re.compile(bounded(self.more), re.IGNORECASE) if self.more else None
 
     @property
     def samples(self) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ KINDS = (
     Kind(
         name="amd-iommu-page-fault",
         needles=("IO_PAGE_FAULT",),
-        pattern=r"(?P<driver>\w+)? ?(?P<bdf>[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7])?:? ?AMD-Vi: Event logged \[IO_PAGE_FAULT (?:device=(?P<device_address>[0-9a-f:.]+) )?"
+        pattern=r"(?:\b(?P<driver>\w{1,40}) )?(?:(?P<bdf>[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]):? ?)?AMD-Vi: Event logged \[IO_PAGE_FAULT (?:device=(?P<device_address>[0-9a-f:.]+) )?"
         r"domain=(?P<domain>0x[0-9a-f]+) address=(?P<address>0x[0-9a-f]+) flags=(?P<flags>0x[0-9a-f]+)",
         sample=(
             "[82387.667174] amdgpu 0000:0c:00.0: AMD-Vi: Event logged [IO_PAGE_FAULT domain=0x0014 address=0xf081000000 flags=0x0020]",

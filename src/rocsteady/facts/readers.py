@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 
 import msgspec
 
 from rocsteady.facts.sections import LOG, Section
+from rocsteady.hostfs.patterns import bounded
 from rocsteady.model import Fact, Gap, Note
 
 Row = Fact | Gap | Note
@@ -37,17 +39,24 @@ class TextReader(msgspec.Struct, frozen=True, kw_only=True):
 
 
 SNIFF = 256 * 1024
+"""Empty lines are left out before: ``^\\s*`` runs over all of them from each of them."""
 
 
 def read_section(readers: Iterable[TextReader], section: Section) -> Iterator[Row]:
     """All rows of all readers that take this section."""
     if section.command == LOG:
         return
-    head = section.text[:SNIFF]
+    head = "\n".join(line for line in section.lines if line and not line.isspace())[:SNIFF]
     for reader in readers:
         by_name = section.command is not None and reader.commands is not None and reader.commands.match(section.command)
-        if by_name or (reader.sniff is not None and _marked(reader, head) and reader.sniff.search(head)):
+        if by_name or (reader.sniff is not None and _marked(reader, head) and _quick(reader.sniff).search(head)):
             yield from reader.parse(section)
+
+
+@cache
+def _quick(sniff: re.Pattern[str]) -> re.Pattern[str]:
+    """The same pattern with bounded words."""
+    return re.compile(bounded(sniff.pattern), sniff.flags)
 
 
 def _marked(reader: TextReader, head: str) -> bool:
