@@ -14,7 +14,7 @@ from rocsteady.facts.readers import Row, TextReader
 from rocsteady.facts.sections import Section
 
 LAUNCH = re.compile(
-    r"(?<![\w.-])(?P<command>(?:\S*/)?(?:"
+    r"(?<![\w.-])(?P<command>(?:\S{0,300}/)?(?:"
     r"vllm\s+serve\b|python[\d.]*\s+(?:-[uO]\s+)?-m\s+(?:vllm\.entrypoints\.[\w.]+|vllm\.scripts\s+serve|sglang\.launch_server|sglang\.srt\.\w+)"
     r"|sglang\s+serve\b|llama-(?:server|cli|bench)\b(?=\s+-)|(?:\./)?(?:main|server)\b(?=\s+-m\s+\S+\.gguf)"
     r"|ollama\s+(?:run|serve)\b|text-generation-launcher\b(?=\s+-)|lmdeploy\s+serve\b"

@@ -23,8 +23,10 @@ ABSENT = (
     r"No such file or directory|No such device|nicht gefunden|[Aa]ucun fichier|[Nn]o existe|non esistente|inexistente|"
     r"Нет такого файла|Nie ma takiego|neexistuje|Bestand of map bestaat niet|そのような|没有那个|沒有此|그런 파일|Filen eller katalogen finns inte"
 )
+LONGEST = 1000
+"""Characters of a tool's message about a device file."""
 MISSING = re.compile(
-    rf"^\s*(?:\S*(?:ls|stat|cat|chmod|chown|eza|exa|file|getfacl|test)\S*: )?.*?['\"‘«„“]?\s?(?P<path>/dev/(?:kfd|dri(?:/\w+)?))/?\s?['\"’»“”]?\s?.*?:.*?(?:{ABSENT})"
+    rf"^\s*(?:\S{{0,40}}(?:ls|stat|cat|chmod|chown|eza|exa|file|getfacl|test)\S{{0,40}}: )?.{{0,120}}?['\"‘«„“]?\s?(?P<path>/dev/(?:kfd|dri(?:/\w+)?))/?\s?['\"’»“”]?\s?.{{0,80}}?:.{{0,80}}?(?:{ABSENT})"
 )
 STAT_FILE = re.compile(r"^\s*\S+: (?P<path>/dev/(?:kfd|dri/\w+))\s*$")
 STAT_MODE = re.compile(
@@ -51,7 +53,7 @@ def parse_devices(section: Section) -> Iterator[Row]:
     for index, line in enumerate(section.lines):
         if match := FOLDER.match(line):
             folder = match["folder"]
-        elif match := MISSING.match(line):
+        elif "/dev/" in line and len(line) < LONGEST and (match := MISSING.match(line)):
             yield section.fact(f"devices[{match['path']}].exists", False, index)
         elif match := ENTRY.match(line):
             yield from _entry(section, match, folder, index)

@@ -17,7 +17,7 @@ from rocsteady.facts.sizes import size_in_bytes
 
 FIELD = re.compile(r"^\s*(?P<key>[A-Z][\w ()-]{1,30}?)\s*:\s*(?P<value>\S.*?)\s*$")
 TABLES = re.compile(
-    r"^\s*(?:Static hostname|Operating System|Description|Distributor ID|CPU op-mode|Model name|BIOS Information|System Information|"
+    r"^[ \t]*(?:Static hostname|Operating System|Description|Distributor ID|CPU op-mode|Model name|BIOS Information|System Information|"
     r"Base Board Information|Hypervisor vendor|NUMA node\(s\))", re.MULTILINE
 )  # fmt: skip
 SIMPLE = {
@@ -32,7 +32,7 @@ DMI = {
 }  # fmt: skip
 FEATURES_OF_CPU = ("AMD-V", "VT-x")
 RELEASE = re.compile(
-    r"^\s*(?P<name>(?:CentOS|Rocky|Red Hat|AlmaLinux|Oracle|Fedora)[\w ]* release \d[\w.]*(?: \([^)]*\))?)\s*$"
+    r"^[ \t]*(?P<name>(?:CentOS|Rocky|Red Hat|AlmaLinux|Oracle|Fedora)[\w ]* release \d[\w.]*(?: \([^)]*\))?)\s*$"
 )
 FREE = re.compile(r"^\s*Mem\S*:\s+(?P<total>\d[\w.]*)\s+\d")
 SWAP = re.compile(r"^\s*Swap:\s+(?P<total>\d[\w.]*)\s+\d[\w.]*\s+(?P<free>\d[\w.]*)")

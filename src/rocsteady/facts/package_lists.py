@@ -14,9 +14,9 @@ from rocsteady.facts.packages import WANTED, parse_installed_debs, parse_install
 from rocsteady.facts.readers import Row, TextReader
 from rocsteady.facts.sections import Section
 
-DPKG = re.compile(r"^\s*[uihrp][nucfaWtHi]R?\s+[a-z0-9][a-z0-9+.:-]+\s+\d\S*", re.MULTILINE)
+DPKG = re.compile(r"^[ \t]*[uihrp][nucfaWtHi]R?\s+[a-z0-9][a-z0-9+.:-]+\s+\d\S*", re.MULTILINE)
 RPM = re.compile(
-    r"^\s*[\w+.-]+-\d[^-\s]*-[^-\s]*\.(?:el\d\w*|fc\d+|lp\d+|\w+)(?:\.\w+)?\.(?:x86_64|noarch|aarch64|i686)\s*$",
+    r"^[ \t]*[\w+.-]+-\d[^-\s]*-[^-\s]*\.(?:el\d\w*|fc\d+|lp\d+|\w+)(?:\.\w+)?\.(?:x86_64|noarch|aarch64|i686)\s*$",
     re.MULTILINE,
 )
 APT_LIST = re.compile(

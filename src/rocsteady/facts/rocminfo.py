@@ -16,7 +16,7 @@ MODULE = re.compile(r"ROCk module (?:version (?P<version>\S+) )?is (?P<state>NOT
 NO_LSMOD = re.compile(r"lsmod: (?:command )?not found")
 DEVICE_ERROR = re.compile(r"Unable to open (?P<path>/dev/\S+) read-write: (?P<error>.+?)\s*$")
 GROUP = re.compile(
-    r"[Uu]ser is not member of \"?(?P<group>[\w-]+)\"? group|\S+ is not member of \"(?P<named>[\w-]+)\" group"
+    r"[Uu]ser is not member of \"?(?P<group>[\w-]+)\"? group|\S{1,64} is not member of \"(?P<named>[\w-]+)\" group"
 )
 FAILED = re.compile(
     r"(?:hsa api call failure|Call returned HSA_STATUS_ERROR|hsa_init(?:\(\))? failed|hsa/hsa_init failed)",

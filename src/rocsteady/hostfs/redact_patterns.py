@@ -76,7 +76,9 @@ SECRET_WORD = (
     r"|PRIVATE[_-]?KEY|CREDENTIALS?|AUTH[_-]?KEY|COOKIE|MASTER[_-]?KEY|SIGNING[_-]?KEY|ENCRYPTION[_-]?KEY|LICENSE[_-]?KEY)"
 )
 ASSIGNED = re.compile(
-    r"((?<![A-Za-z0-9])[A-Za-z0-9_.-]{0,60}" + SECRET_WORD + r"[A-Za-z0-9_-]{0,60}[\"']?(?:\s*[=:]\s*|\0)\[?(?:[rbu]?[\"'])?)"
+    r"((?<![A-Za-z0-9])[A-Za-z0-9_.-]{0,60}"
+    + SECRET_WORD
+    + r"[A-Za-z0-9_-]{0,60}[\"']?(?:\s*[=:]\s*|\0)\[?(?:[rbu]?[\"'])?)"
     r"([^\s\0\"',;&\]})<][^\s\0\"',;&\]})]{3,})",
     re.IGNORECASE,
 )
@@ -103,7 +105,9 @@ DIGITS = re.compile(
     re.IGNORECASE,
 )
 
-EMAIL = re.compile(r"(?<![\w.+/-])([A-Za-z0-9][\w.+-]{0,100})@([A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){0,10}\.[A-Za-z]{2,})(?![\w-])")
+EMAIL = re.compile(
+    r"(?<![\w.+/-])([A-Za-z0-9][\w.+-]{0,100})@([A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){0,10}\.[A-Za-z]{2,})(?![\w-])"
+)
 UNITS = frozenset(
     ["service", "socket", "timer", "target", "device", "mount", "scope", "slice", "path", "swap", "automount"]
 )
