@@ -634,12 +634,14 @@ SECRET_WORD = (
     r"|PRIVATE[_-]?KEY|CREDENTIALS?|AUTH[_-]?KEY|COOKIE|MASTER[_-]?KEY|SIGNING[_-]?KEY|ENCRYPTION[_-]?KEY|LICENSE[_-]?KEY)"
 )
 ASSIGNED = re.compile(
-    r"((?<![A-Za-z0-9])[A-Za-z0-9_.-]*" + SECRET_WORD + r"[A-Za-z0-9_-]*[\"']?(?:\s*[=:]\s*|\0)\[?(?:[rbu]?[\"'])?)"
+    r"((?<![A-Za-z0-9])[A-Za-z0-9_.-]{0,60}"
+    + SECRET_WORD
+    + r"[A-Za-z0-9_-]{0,60}[\"']?(?:\s*[=:]\s*|\0)\[?(?:[rbu]?[\"'])?)"
     r"([^\s\0\"',;&\]})<][^\s\0\"',;&\]})]{3,})",
     re.IGNORECASE,
 )
 OPTION = re.compile(
-    r"(--?[a-z0-9-]*" + SECRET_WORD + r"[\"']?[ \0,=]+[\"']?)([^\s\0\"',\]})-][^\s\0\"',\]})]{3,})", re.IGNORECASE
+    r"(--?[a-z0-9-]{0,60}" + SECRET_WORD + r"[\"']?[ \0,=]+[\"']?)([^\s\0\"',\]})-][^\s\0\"',\]})]{3,})", re.IGNORECASE
 )
 HEADER = re.compile(
     r"((?:Authorization|Proxy-Authorization|X-Api-Key|Set-Cookie|Cookie)[\"']?\s*[:=]\s*[\"']?)([^\r\n\"'\0]{4,})",
@@ -661,7 +663,9 @@ DIGITS = re.compile(
     re.IGNORECASE,
 )
 
-EMAIL = re.compile(r"(?<![\w.+/-])([A-Za-z0-9][\w.+-]*)@([A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,})(?![\w-])")
+EMAIL = re.compile(
+    r"(?<![\w.+/-])([A-Za-z0-9][\w.+-]{0,100})@([A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){0,10}\.[A-Za-z]{2,})(?![\w-])"
+)
 UNITS = frozenset(
     ["service", "socket", "timer", "target", "device", "mount", "scope", "slice", "path", "swap", "automount"]
 )
@@ -682,7 +686,7 @@ MAC = re.compile(
 )
 GUID = re.compile(r"(?<![\w:])[0-9A-Fa-f]{4}(?::[0-9A-Fa-f]{4}){3}(?![\w:])")
 SERIAL = re.compile(
-    r"((?<![A-Za-z0-9])(?:Serial[ _-]?(?:Number|Num|No\.?)[\"']?\s*[:=#]?\s*|(?:\w+[ _-])?serial[\"']?\s*[:=]\s*|(?:asset[ _-]?tag|fru[ _-]?id)[\"']?\s*[:=]\s*)[\"']?)"
+    r"((?<![A-Za-z0-9])(?:Serial[ _-]?(?:Number|Num|No\.?)[\"']?\s*[:=#]?\s*|(?:\w{1,40}[ _-])?serial[\"']?\s*[:=]\s*|(?:asset[ _-]?tag|fru[ _-]?id)[\"']?\s*[:=]\s*)[\"']?)"
     r"([A-Za-z0-9][\w./-]{4,})",
     re.IGNORECASE,
 )
@@ -702,7 +706,7 @@ NAMED_HOST = re.compile(
     re.IGNORECASE,
 )
 INNER_HOST = re.compile(
-    r"(?<![\w.@/-])(?:[a-z0-9-]+\.){2,}(?:local|lan|internal|corp|intra|intranet|home)(?![\w.-]*\w)|\bip-\d+-\d+-\d+-\d+\b",
+    r"(?<![\w.@/-])(?:[a-z0-9-]{1,63}\.){2,10}(?:local|lan|internal|corp|intra|intranet|home)(?![\w.-]*\w)|\bip-\d+-\d+-\d+-\d+\b",
     re.IGNORECASE,
 )
 HOME = re.compile(r"((?:/home|/Users|/export/home|/data/home)/)([^/\s:\"'\0,;)\]]+)")
