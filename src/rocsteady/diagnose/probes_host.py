@@ -9,11 +9,12 @@ from rocsteady.model import Evidence, Gpu, Subject
 from rocsteady.model.facts import Disk
 
 NEARLY = 0.98
-"""Share in use above which the remaining room is looked at; reserved blocks of ext4 (5 %) are not counted by df."""
+"""Share in use above which the remaining room is looked at. Own judgement: 2 % of the largest system disks in the
+snapshots that we have is some 40 GB, so the share alone says little and only the next figure decides."""
 TOO_LITTLE = 1 << 30
-"""Bytes: less than one shard of a small model or one layer of an engine image."""
+"""Bytes. Own judgement, no source: less than one shard of a small model or one layer of an engine image."""
 SMALL = 8 << 30
-"""Bytes: smaller file systems (boot, EFI, loop mounts) are full by design."""
+"""Bytes. Own judgement, no source: smaller file systems (boot, EFI, loop mounts) are often full by design."""
 PSEUDO = (
     "/snap",
     "/boot",

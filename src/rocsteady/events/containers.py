@@ -102,7 +102,7 @@ KINDS = (
         sample='type=AVC msg=audit(1700000000.1:42): avc:  denied  { read write } for  pid=4242 comm="python3" name="kfd" '
         'dev="devtmpfs" ino=512 scontext=system_u:system_r:container_t:s0:c1,c2 tcontext=system_u:object_r:hsa_device_t:s0 '
         "tclass=chr_file permissive=0",
-        source="https://github.com/containers/container-selinux",
+        source="https://git.kernel.org/pub/scm/linux/kernel/git/torvalds/linux.git/tree/security/selinux/avc.c",
         about="node",
     ),
     Kind(
@@ -111,7 +111,7 @@ KINDS = (
         pattern=r"apparmor=\"DENIED\".*?profile=\"(?P<profile>[^\"]+)\".*?name=\"(?P<path>/dev/(?:kfd|dri)[^\"]*)\"",
         sample='audit: type=1400 audit(1700000000.1:42): apparmor="DENIED" operation="open" class="file" '
         'profile="snap.docker.dockerd" name="/dev/kfd" pid=4242 comm="rocminfo" requested_mask="rw" denied_mask="rw" fsuid=0 ouid=0',
-        source="https://gitlab.com/apparmor/apparmor/-/wikis/AppArmor_Failures",
+        source="https://git.kernel.org/pub/scm/linux/kernel/git/torvalds/linux.git/tree/security/apparmor/audit.c",
         about="node",
     ),
     Kind(

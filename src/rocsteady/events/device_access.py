@@ -98,7 +98,7 @@ KINDS = (
         needles=("No HIP GPUs are available", "no ROCm-capable device is detected", "hipErrorNoDevice"),
         pattern=r"No HIP GPUs are available|no ROCm-capable device is detected|hipErrorNoDevice",
         sample=("RuntimeError: No HIP GPUs are available", "hipErrorNoDevice: no ROCm-capable device is detected"),
-        source="https://github.com/ROCm/HIP/blob/master/docs/how-to/hip_runtime_api/error_handling.rst",
+        source="https://github.com/ROCm/clr/blob/amd-staging/hipamd/src/hip_error.cpp",
         about="node",
     ),
     Kind(

@@ -47,16 +47,23 @@ KINDS = (
     ),
     Kind(
         name="filesystem-failed",
-        needles=("Remounting filesystem read-only", "Filesystem has been shut down", "EXT4-fs error", "Metadata corruption detected",
+        needles=("Remounting filesystem read-only", "Filesystem has been shut down", "Shutting down filesystem", "Metadata corruption detected",
                  "forced readonly", "Log I/O Error"),
         pattern=r"(?P<fs>EXT4-fs|XFS|BTRFS)(?: \w+)? \((?:device )?(?P<device>[\w/-]+)[^)]*\):? ?.*?"
-        r"(?P<what>Remounting filesystem read-only|Filesystem has been shut down|Log I/O Error|Metadata corruption detected|forced readonly)"
-        r"|EXT4-fs error \(device (?P<device2>[\w-]+)\)",
+        r"(?P<what>Remounting filesystem read-only|Filesystem has been shut down|Shutting down filesystem|Log I/O Error"
+        r"|Metadata corruption detected|forced readonly)",
         sample=(
             "EXT4-fs (nvme0n1p2): Remounting filesystem read-only",
             "XFS (sdb1): Filesystem has been shut down due to log error (0x2).",
-            "EXT4-fs error (device sda1): ext4_find_entry:1455: inode #2: comm python3: reading directory lblock 0",
         ),
+        source=_KERNEL + "fs/ext4/super.c",
+        about="node",
+    ),
+    Kind(
+        name="filesystem-error",
+        needles=("EXT4-fs error (device",),
+        pattern=r"EXT4-fs error \(device (?P<device>[\w-]+)\):? ?(?:(?P<where>\w+):\d+)?",
+        sample="EXT4-fs error (device sda1): ext4_find_entry:1455: inode #2: comm python3: reading directory lblock 0",
         source=_KERNEL + "fs/ext4/super.c",
         about="node",
     ),
@@ -68,7 +75,7 @@ KINDS = (
             "[99.1] blk_update_request: I/O error, dev sdb, sector 123456 op 0x0:(READ) flags 0x80700",
             "[99.1] critical medium error, dev nvme1n1, sector 42 op 0x0:(READ)",
         ),
-        source=_KERNEL + "block/blk-core.c",
+        source=_KERNEL + "block/blk-mq.c",
         about="node",
     ),
     Kind(

@@ -221,7 +221,7 @@ KINDS = (
         needles=("suspend entry",),
         pattern=r"PM: suspend entry \((?P<state>\w+)\)",
         sample="PM: suspend entry (deep)",
-        source=_TREE + "base/power/main.c",
+        source="https://git.kernel.org/pub/scm/linux/kernel/git/torvalds/linux.git/tree/kernel/power/suspend.c",
         level="notice",
         about="node",
     ),

@@ -92,7 +92,7 @@ KINDS = (
         needles=("GPU over temperature range detected",),
         pattern=r"GPU over temperature range detected",
         sample="amdgpu: [powerplay] GPU over temperature range detected on PCIe 0:0.0!",
-        source=_TREE + "powerplay/hwmgr/smu_helper.c",
+        source=_TREE + "swsmu/amdgpu_smu.c",
         about="node",  # the address in this line is wrong in old drivers (0:0.0)
     ),
     Kind(

@@ -78,7 +78,7 @@ KINDS = (
         pattern=r"modprobe: (?:ERROR|FATAL):? (?P<why>.*?)\\?\"? logger=\"kmm-worker",
         sample="I0908 23:31:34.248991 1 cmdlog.go:70] \"modprobe: ERROR: could not insert 'amdgpu': Key was rejected by service\" "
         'logger="kmm-worker.modprobe.stderr"',
-        source=_OPERATOR + "docs/troubleshooting.md",
+        source="https://github.com/ROCm/gpu-operator/pull/333",
         about="node",
     ),
     Kind(

@@ -84,7 +84,7 @@ KINDS = (
         more=r"Try increasing RLIMIT_MEMLOCK",
         more_limit=2,
         sample="warning: failed to mlock 4370432-byte buffer (after previously locking 0 bytes): Cannot allocate memory",
-        source="https://github.com/ggml-org/llama.cpp/blob/master/src/llama-mmap.cpp",
+        source="https://github.com/utilityai/llama-cpp-rs/issues/663",
         about="node",
     ),
     Kind(

@@ -261,7 +261,7 @@ KINDS = (
             "gcc: error: unrecognized command-line option ‘-ftrivial-auto-var-init=zero’",
             "/bin/sh: 1: gcc-12: not found",
         ),
-        source="https://github.com/dkms-project/dkms/blob/main/README.md",
+        source="https://github.com/Plippo/asus-wmi-screenpad/issues/41",
         about="node",
     ),
     Kind(
