@@ -120,3 +120,17 @@ def test_two_hosts_are_two_nodes(tmp_path: Path) -> None:
     document = json.loads(done.stdout)
     assert document["schema"] == "rocsteady.diagnoses/1"
     assert [n["node"]["host"] for n in document["nodes"]] == ["node-a", "node-b"]
+
+
+def test_one_trouble_on_four_gpus_is_one_entry_of_the_text(tmp_path: Path) -> None:
+    path = tmp_path / "dmesg.txt"
+    path.write_text(
+        "".join(
+            f"[    1.0] amdgpu 0000:0{n}:00.0: Direct firmware load for amdgpu/arcturus_sos.bin failed with error -2\n"
+            f"[    1.1] amdgpu 0000:0{n}:00.0: amdgpu: Fatal error during GPU init\n"
+            for n in range(1, 5)
+        )
+    )
+    text = run("diagnose", str(path)).stdout.decode()
+    assert text.count("FW-0002") == 1 and "the same on: 0000:02:00.0, 0000:03:00.0, 0000:04:00.0" in text
+    assert run("diagnose", str(path), "-v").stdout.decode().count("FW-0002") >= 4

@@ -19,7 +19,6 @@ from rocsteady.model import (
     Diagnosis,
     Event,
     EventLog,
-    Evidence,
     Finding,
     Gap,
     NodeFacts,
@@ -28,6 +27,7 @@ from rocsteady.model import (
     Suppression,
     Verdict,
 )
+from rocsteady.model.findings import UnexplainedLine
 
 TITLE = 160
 CAUSE = 600
@@ -116,22 +116,18 @@ def _finding(ranked: Ranked, own_id: str, ids: list[str], facts: NodeFacts) -> F
     )  # fmt: skip
 
 
-def _unexplained(log: EventLog, used: set[tuple[str, int | None]]) -> tuple[Evidence, ...]:
+def _unexplained(log: EventLog, used: set[tuple[str, int | None]]) -> tuple[UnexplainedLine, ...]:
     """Error-like lines that no finding rests on, one per shape, with the number of repeats.
 
     ``used`` holds places, not events: several kinds may know one line, and one of them being used explains it.
     """
-    out: list[Evidence] = []
-    groups: dict[tuple[str, str], list[Event]] = {}
+    groups: dict[str, list[Event]] = {}
     for event in log.events:
         if event.level == "error" and (event.evidence.file, event.evidence.line) not in used:
-            groups.setdefault((event.kind, event.subject.id if event.subject else ""), []).append(event)
+            groups.setdefault(event.kind, []).append(event)
     counted = [(g[0].evidence, sum(e.count for e in g)) for g in groups.values()]
     counted += [(u.evidence, u.count) for u in log.unexplained]
-    for evidence, count in counted:
-        suffix = f" (and {count - 1} more like it)" if count > 1 else ""
-        out.append(Evidence(evidence.file, evidence.line, evidence.text + suffix))
-    return tuple(out)
+    return tuple(UnexplainedLine(e.file, e.line, e.text, count) for e, count in counted)
 
 
 def _missing(unknown: list[Open], ranked: list[Ranked]) -> tuple[Gap, ...]:

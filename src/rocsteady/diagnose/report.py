@@ -10,6 +10,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from rocsteady.model import Diagnosis, Evidence, Finding
+from rocsteady.model.findings import UnexplainedLine
 
 VERDICT_STYLE = {"healthy": "bold green", "at-risk": "bold yellow", "failing": "bold red", "unknown": "bold cyan"}
 SEVERITY_STYLE = {"critical": "bold red", "warning": "yellow", "info": "cyan"}
@@ -24,8 +25,8 @@ def render(diagnosis: Diagnosis, label: str = "", verbose: bool = False) -> Rend
     shown = [f for f in diagnosis.findings if f.role != "risk"]
     explained = {i for f in shown for i in f.explains}
     top = [f for f in shown if f.id not in explained or f.role == "cause"]
-    for number, finding in enumerate(top, 1):
-        parts.append(_finding(finding, number, diagnosis, verbose))
+    for number, (finding, same) in enumerate(_grouped(top, verbose), 1):
+        parts.append(_finding(finding, number, diagnosis, verbose, same))
     risks = [f for f in diagnosis.findings if f.role == "risk"]
     if risks:
         parts.append(Text("\nRisks", style="bold"))
@@ -35,6 +36,20 @@ def render(diagnosis: Diagnosis, label: str = "", verbose: bool = False) -> Rend
     parts.extend(_gaps(diagnosis, verbose))
     parts.extend(_closing(diagnosis))
     return Group(*parts)
+
+
+def _grouped(findings: list[Finding], verbose: bool) -> list[tuple[Finding, list[Finding]]]:
+    """Each finding with those of the same mode on other subjects: eight GPUs with one trouble are one entry."""
+    if verbose:
+        return [(f, []) for f in findings]
+    first: dict[tuple[str, str], tuple[Finding, list[Finding]]] = {}
+    for finding in findings:
+        key = (finding.mode, finding.role)
+        if key in first:
+            first[key][1].append(finding)
+        else:
+            first[key] = (finding, [])
+    return list(first.values())
 
 
 def node_line(diagnosis: Diagnosis) -> str:
@@ -51,7 +66,12 @@ def node_line(diagnosis: Diagnosis) -> str:
     return " · ".join(str(p) for p in parts if p)
 
 
-def where(evidence: Evidence) -> str:
+def more_like_it(count: int) -> str:
+    """How often the shape of a line came again."""
+    return f" (and {count - 1} more like it)" if count > 1 else ""
+
+
+def where(evidence: Evidence | UnexplainedLine) -> str:
     """``file:line`` or the file alone."""
     return evidence.file if evidence.line is None else f"{evidence.file}:{evidence.line}"
 
@@ -71,7 +91,7 @@ def _head(diagnosis: Diagnosis, label: str) -> Text:
     return text
 
 
-def _finding(finding: Finding, number: int, diagnosis: Diagnosis, verbose: bool) -> RenderableType:
+def _finding(finding: Finding, number: int, diagnosis: Diagnosis, verbose: bool, same: list[Finding]) -> RenderableType:
     head = Text(f"\n{number}. ")
     head.append(finding.title, style="bold")
     meta = Text()
@@ -80,6 +100,8 @@ def _finding(finding: Finding, number: int, diagnosis: Diagnosis, verbose: bool)
     subject = "" if finding.subject.kind == "node" else f" · {finding.subject.kind} {finding.subject.id}"
     meta.append(f" {finding.role} · confidence {finding.confidence:.0%} · {finding.id} {finding.slug}{subject}{times}")
     body: list[RenderableType] = [meta, Text(finding.cause)]
+    if same:
+        body.append(Text(f"the same on: {', '.join(f.subject.id for f in same)} (-v shows them apart)", style="bold"))
     quotes = finding.evidence if verbose else finding.evidence[:QUOTED]
     for evidence in quotes:
         line = Text("  ")
@@ -146,7 +168,7 @@ def _unexplained(diagnosis: Diagnosis, verbose: bool) -> Iterator[RenderableType
     for evidence in shown:
         text = Text("  ")
         text.append(where(evidence), style="dim")
-        text.append(f"  {evidence.text.strip()[:200]}")
+        text.append(f"  {evidence.text.strip()[:200]}{more_like_it(evidence.count)}")
         yield text
     if len(lines) > len(shown):
         yield Text(f"  (and {len(lines) - len(shown)} more kinds; -v shows them)", style="dim")

@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from html import escape
 
-from rocsteady.diagnose.report import node_line, where
+from rocsteady.diagnose.report import more_like_it, node_line, where
 from rocsteady.model import Diagnosis, Evidence, Finding
+from rocsteady.model.findings import UnexplainedLine
 
 STYLE = """
 :root{color-scheme:light dark;--line:#8884;--dim:#777;--critical:#c62828;--warning:#b26a00;--info:#0277bd;--ok:#2e7d32}
@@ -81,8 +82,10 @@ def _finding(f: Finding, d: Diagnosis) -> str:
     )
 
 
-def _quotes(lines: Iterable[Evidence]) -> str:
-    text = "\n".join(f"{where(e)}  {e.text.strip()}" for e in lines)
+def _quotes(lines: Iterable[Evidence | UnexplainedLine]) -> str:
+    text = "\n".join(
+        f"{where(e)}  {e.text.strip()}{more_like_it(e.count) if isinstance(e, UnexplainedLine) else ''}" for e in lines
+    )
     return f"<pre>{escape(text)}</pre>" if text else ""
 
 

@@ -19,7 +19,7 @@ MONTHS = {
 }
 MONTHS |= {"mai": 5, "mär": 3, "mrz": 3, "okt": 10, "dez": 12}  # German journals, seen in reports
 
-_UPTIME = re.compile(r"(?:<\d+>)?\[ *(\d+\.\d{3,9})\](?:\[ *[TC]\d+\])? ?")
+_UPTIME = re.compile(r"(?:<\d+>)?\[ *(\d+\.\d{1,9})\](?:\[ *[TC]\d+\])? ?")
 _CTIME = re.compile(r"\[?(?:\w{3}) (\w{3}) +(\d+) (\d\d):(\d\d):(\d\d)(?:\.\d+)? (?:[A-Z]{3,5} )?(\d{4})\]?:? ?")
 _ISO = re.compile(
     r"\[?(\d{4})-(\d\d)-(\d\d)[T ](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?"

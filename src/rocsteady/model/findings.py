@@ -41,6 +41,15 @@ class Finding(msgspec.Struct, frozen=True):
     count: int = 1
 
 
+class UnexplainedLine(msgspec.Struct, frozen=True):
+    """An error-like line that no finding rests on; ``count`` lines have its shape."""
+
+    file: str
+    line: int | None
+    text: str
+    count: int = 1
+
+
 class Crash(msgspec.Struct, frozen=True):
     """One crash and what preceded it in every source. ``at``: seconds since 1970, None where not dated."""
 
@@ -78,7 +87,7 @@ class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
     schema: str = "rocsteady.diagnosis/1"
     verdict: Verdict
     findings: tuple[Finding, ...]
-    unexplained: tuple[Evidence, ...]
+    unexplained: tuple[UnexplainedLine, ...]
     gaps: tuple[Gap, ...]
     timeline: tuple[dict[str, Any], ...]
     node: dict[str, Any]
