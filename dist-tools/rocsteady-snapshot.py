@@ -997,6 +997,39 @@ def people(passwd):  # type: (str) -> tuple[str, ...]
     return tuple(sorted(r[0] for r in rows if len(r) == 7 and r[2].isdigit() and 1000 <= int(r[2]) < 65534))
 
 
+# --- sleeping.py ---
+
+AWAKE_ONLY = (
+    "gpu_metrics", "pm_metrics", "pp_*", "*_busy_percent", "mem_info_*_used", "power_dpm_*", "fw_version", "*_input",
+    "*_average", "pcie_replay_count", "current_compute_partition", "current_memory_partition", "*_err_count", "aca_*",
+    "event_state", "gpu_vram_bad_pages", "pm_policy", "gpu_od", "board", "vbios_version", "config", "xcp_metrics",
+)  # fmt: skip
+"""Names of files, or of folders of files, that ask the GPU itself."""
+WHY = "skipped: the GPU is asleep and reading would wake it"
+DEVICE = re.compile(r"(sys/devices/.*/[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7])/(.+)")
+
+
+
+class Sleepers:
+    """Remembers which devices sleep; ``read`` gives the text of a file, '' where it cannot be read."""
+
+    def __init__(self, read):  # type: (Callable[[str], str]) -> None
+        self._read = read
+        self._asleep = {}  # type: dict[str, bool]
+
+    def keep_from(self, real):  # type: (str) -> bool
+        """Whether reading the file (a path without links, relative to the root) would wake a sleeping GPU."""
+        match = DEVICE.match(real)
+        if match is None:
+            return False
+        if not any(fnmatch.fnmatchcase(p, pattern) for p in match.group(2).split("/") for pattern in AWAKE_ONLY):
+            return False
+        device = match.group(1)
+        if device not in self._asleep:
+            self._asleep[device] = self._read(device + "/power/runtime_status").strip() == "suspended"
+        return self._asleep[device]
+
+
 # --- capture_tree.py ---
 
 LINKS = 40
@@ -1132,13 +1165,6 @@ NEVER = (
     "remove", "rescan", "reset", "kmsg", "kcore", "trace_pipe",
 )  # fmt: skip
 """File names that are never read: sources in the kernel's amdgpu and PCI sysfs documentation."""
-AWAKE_ONLY = (
-    "gpu_metrics", "pm_metrics", "pp_*", "*_busy_percent", "mem_info_*_used", "power_dpm_*", "fw_version", "*_input",
-    "*_average", "pcie_replay_count", "current_compute_partition", "current_memory_partition", "*_err_count", "aca_*",
-    "event_state", "gpu_vram_bad_pages", "pm_policy", "gpu_od", "board", "vbios_version", "config", "xcp_metrics",
-)  # fmt: skip
-"""Not read from a GPU that sleeps: older drivers wake it, newer ones refuse."""
-
 FILE = 4 << 20
 """Bytes of one pseudo-file or configuration file. /proc/cpuinfo of 512 threads has 1 MB."""
 LARGE_FILES = {"var/lib/dpkg/status": 32 << 20}
@@ -1187,7 +1213,7 @@ class Capture:
         self._say = say or _silent
         self._reader = PatientReader()
         self._done = set()  # type: set[str]
-        self._asleep = {}  # type: dict[str, bool]
+        self._sleepers = Sleepers(self._quick) if self.live else None  # a saved tree wakes nothing
         self.redactor = Redactor(self._host_names(), self._people()) if redact else None
 
     def _host_names(self):  # type: () -> tuple[str, ...]
@@ -1310,8 +1336,8 @@ class Capture:
         real = found.real
         if self._never(real) or not found.status.st_mode & 0o444:
             return
-        if self._sleeps(real):
-            self._refuse(out, found, "skipped: the GPU is asleep and reading would wake it")
+        if self._sleepers is not None and self._sleepers.keep_from(real):
+            self._refuse(out, found, WHY)
             return
         limit = LARGE_FILES.get(real, FILE)
         number, data = self._reader.read(self.tree.full(real), limit + 1)
@@ -1376,19 +1402,6 @@ class Capture:
             self.refused.append(
                 Refusal("container " + name, "absent: no such file, and no docker or podman that knows it")
             )
-
-    def _sleeps(self, real):  # type: (str) -> bool
-        """Whether the file belongs to a runtime-suspended PCI device and reading it would wake that."""
-        match = re.match(r"(sys/devices/.*/[0-9a-f]{4,}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7])/(.+)", real)
-        if match is None:
-            return False
-        parts = match.group(2).split("/")
-        if not any(fnmatch.fnmatchcase(p, pattern) for p in parts for pattern in AWAKE_ONLY):
-            return False
-        device = match.group(1)
-        if device not in self._asleep:
-            self._asleep[device] = self._quick(device + "/power/runtime_status").strip() == "suspended"
-        return self._asleep[device]
 
     # --- writing -------------------------------------------------------------------------------------
 

@@ -19,6 +19,7 @@ PARTS = (
     SOURCE / "hostfs" / "patient.py",
     SOURCE / "hostfs" / "redact_patterns.py",
     SOURCE / "hostfs" / "redact.py",
+    SOURCE / "hostfs" / "sleeping.py",
     SOURCE / "hostfs" / "capture_tree.py",
     SOURCE / "hostfs" / "capture.py",
     ROOT / "tools" / "standalone_main.py",

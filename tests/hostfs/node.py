@@ -71,8 +71,16 @@ FILES: dict[str, str | bytes] = {
 
 def write_node(root: Path, extra: dict[str, str | bytes] | None = None) -> Path:
     """Write the node below ``root``."""
-    for name, content in {**FILES, **(extra or {})}.items():
+    return write_files(root, {**FILES, **(extra or {})})
+
+
+def write_files(root: Path, files: dict[str, str | bytes]) -> Path:
+    """Write files, links (``link:``) and empty folders (a name that ends in '/')."""
+    for name, content in files.items():
         path = root / name
+        if name.endswith("/"):
+            path.mkdir(parents=True, exist_ok=True)
+            continue
         path.parent.mkdir(parents=True, exist_ok=True)
         if isinstance(content, str) and content.startswith("link:"):
             path.symlink_to(content[5:])

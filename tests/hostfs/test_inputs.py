@@ -158,6 +158,14 @@ def test_names_that_lead_out(tmp_path: Path) -> None:
     assert source.fs.names("") == ["etc", "loop", "out", "proc"]
 
 
+@pytest.mark.parametrize("format", [tarfile.GNU_FORMAT, tarfile.PAX_FORMAT])
+def test_long_name_cut_at_a_slash(tmp_path: Path, format: int) -> None:
+    """The plain header holds the first 100 characters: where they end with '/', it is still a file."""
+    name = "proc/" + "x" * 94 + "/" + "y" * 90 + "/" + "z" * 90
+    (source,) = opened(tmp_path, "a.tar", tar({name: "content"}, format=format))
+    assert source.fs.text(name) == "content"
+
+
 def test_special_members(tmp_path: Path) -> None:
     """Devices and FIFOs are facts, never opened; a hard link repeats its target; the later duplicate wins."""
     data = (

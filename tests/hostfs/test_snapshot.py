@@ -22,11 +22,13 @@ from rocsteady.facts import wanted as fact_wanted
 from rocsteady.hostfs import HostFS, Input, open_inputs
 from rocsteady.hostfs.capture import NEVER, Capture, Wanted
 from rocsteady.hostfs.commands import ALLOWED, allowed, run, slug
+from rocsteady.hostfs.sleeping import Sleepers
 from rocsteady.hostfs.snapshot import plan_snapshot, write_snapshot
 from rocsteady.hostfs.store import DirectoryStore, FileStat
+from rocsteady.lab import SCENARIOS, SHAPES, build_node, play
 from rocsteady.model import Denied, Diagnosis, Failed, InputError
 from tests.facts.captured import LACT, card_tree
-from tests.hostfs.node import FAULT, GPU, SECRETS, write_node
+from tests.hostfs.node import FAULT, FILES, GPU, SECRETS, write_files, write_node
 from tests.support import NOW
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -70,6 +72,25 @@ def test_same_diagnosis(node: Path, tmp_path: Path, suffix: str, redact: bool) -
     there, here = diagnosed(str(target)), diagnosed(root=node)
     assert essence(there) == essence(here)
     assert here.findings and here.verdict == "failing"
+
+
+@pytest.mark.parametrize("shape", ["mi210x4", "mi300x8-cpx", "w7900x2", "no-gpu", "night-crash"])
+def test_same_diagnosis_of_lab_nodes(tmp_path: Path, shape: str) -> None:
+    """Whole synthetic nodes, healthy and crashed: same findings, facts, crash timeline."""
+    scenario = SCENARIOS.get(shape)
+    node = build_node(SHAPES[scenario.shape if scenario else shape])
+    if scenario:
+        play(node, scenario)
+    root, target = tmp_path / "node", tmp_path / "snapshot.tar.zst"
+    node.tree.write(root)
+    write_snapshot(target, root, WANTED)
+    there, here = diagnosed(str(target)), diagnosed(root=root)
+    assert essence(there) == essence(here)
+    assert [c.at for c in there.crash_timeline.crashes] == [c.at for c in here.crash_timeline.crashes]
+    write_snapshot(target, root, WANTED, redact=False)
+    (packed,), (plain,) = open_inputs([str(target)], io.BytesIO()), open_inputs([], io.BytesIO(), root)
+    assert msgspec.to_builtins(gather(packed, NOW).facts) == msgspec.to_builtins(gather(plain, NOW).facts)
+    assert diagnosed(str(target)).crash_timeline == here.crash_timeline
 
 
 def test_same_facts(node: Path, tmp_path: Path) -> None:
@@ -131,7 +152,11 @@ def test_harmful_files_are_never_opened(node: Path, tmp_path: Path) -> None:
 def test_sleeping_gpu_is_not_woken(tmp_path: Path) -> None:
     """Of a suspended GPU only what the PCI core knows is read; the rest is listed."""
     node = write_node(tmp_path / "node", {f"{GPU}/power/runtime_status": "suspended\n"})
-    manifest = write_snapshot(tmp_path / "s.tar", node, WANTED)
+    capture = Capture(str(node), WANTED)
+    assert capture._sleepers is None  # a saved tree wakes nothing
+    capture._sleepers = Sleepers(capture._quick)
+    with tarfile.open(tmp_path / "s.tar", "w", format=tarfile.PAX_FORMAT) as archive:
+        manifest = capture.take(archive)
     (source,) = open_inputs([str(tmp_path / "s.tar")], io.BytesIO())
     assert source.fs.line(f"{GPU}/current_link_width") == "16"
     with pytest.raises(Failed, match="asleep"):
@@ -214,16 +239,18 @@ class Recording(DirectoryStore):
 
 def trees() -> Iterator[object]:
     """The synthetic node, and the real GPU trees beside the checkout."""
-    yield pytest.param({}, id="synthetic")
+    yield pytest.param(FILES, id="synthetic")
+    for shape in ("mi300x8", "mi250x4"):
+        yield pytest.param(build_node(SHAPES[shape]).tree.contents(), id=shape)
     for folder in sorted(LACT.iterdir()) if LACT.is_dir() else []:
         if folder.is_dir():
-            yield pytest.param(card_tree(folder), id=folder.name)
+            yield pytest.param({**FILES, **card_tree(folder)}, id=folder.name)
 
 
-@pytest.mark.parametrize("extra", list(trees()))
-def test_everything_that_is_read_is_captured(tmp_path: Path, extra: dict[str, str | bytes]) -> None:
+@pytest.mark.parametrize("files", list(trees()))
+def test_everything_that_is_read_is_captured(tmp_path: Path, files: dict[str, str | bytes]) -> None:
     """A fact reader that opens a file which no snapshot has would say more on the node than elsewhere."""
-    node = write_node(tmp_path / "node", extra)
+    node = write_files(tmp_path / "node", files)
     store = Recording(node)
     gather(Input(HostFS(store, live=False), "tree", "node"), NOW)
     captured = {path for _, path in plan_snapshot(node, WANTED, ())}

@@ -11,7 +11,6 @@ import io
 import json
 import lzma
 import os
-import re
 import stat
 import tarfile
 import time
@@ -20,6 +19,7 @@ from rocsteady.hostfs.capture_tree import Found, Tree
 from rocsteady.hostfs.commands import CONTAINER_LOGS, run, slug
 from rocsteady.hostfs.patient import PatientReader
 from rocsteady.hostfs.redact import Redactor, people
+from rocsteady.hostfs.sleeping import WHY, Sleepers
 
 NEVER = (
     "amdgpu_gpu_recover",  # reading it resets the GPU
@@ -34,13 +34,6 @@ NEVER = (
     "remove", "rescan", "reset", "kmsg", "kcore", "trace_pipe",
 )  # fmt: skip
 """File names that are never read: sources in the kernel's amdgpu and PCI sysfs documentation."""
-AWAKE_ONLY = (
-    "gpu_metrics", "pm_metrics", "pp_*", "*_busy_percent", "mem_info_*_used", "power_dpm_*", "fw_version", "*_input",
-    "*_average", "pcie_replay_count", "current_compute_partition", "current_memory_partition", "*_err_count", "aca_*",
-    "event_state", "gpu_vram_bad_pages", "pm_policy", "gpu_od", "board", "vbios_version", "config", "xcp_metrics",
-)  # fmt: skip
-"""Not read from a GPU that sleeps: older drivers wake it, newer ones refuse."""
-
 FILE = 4 << 20
 """Bytes of one pseudo-file or configuration file. /proc/cpuinfo of 512 threads has 1 MB."""
 LARGE_FILES = {"var/lib/dpkg/status": 32 << 20}
@@ -89,7 +82,7 @@ class Capture:
         self._say = say or _silent
         self._reader = PatientReader()
         self._done = set()  # type: set[str]
-        self._asleep = {}  # type: dict[str, bool]
+        self._sleepers = Sleepers(self._quick) if self.live else None  # a saved tree wakes nothing
         self.redactor = Redactor(self._host_names(), self._people()) if redact else None
 
     def _host_names(self):  # type: () -> tuple[str, ...]
@@ -212,8 +205,8 @@ class Capture:
         real = found.real
         if self._never(real) or not found.status.st_mode & 0o444:
             return
-        if self._sleeps(real):
-            self._refuse(out, found, "skipped: the GPU is asleep and reading would wake it")
+        if self._sleepers is not None and self._sleepers.keep_from(real):
+            self._refuse(out, found, WHY)
             return
         limit = LARGE_FILES.get(real, FILE)
         number, data = self._reader.read(self.tree.full(real), limit + 1)
@@ -278,19 +271,6 @@ class Capture:
             self.refused.append(
                 Refusal("container " + name, "absent: no such file, and no docker or podman that knows it")
             )
-
-    def _sleeps(self, real):  # type: (str) -> bool
-        """Whether the file belongs to a runtime-suspended PCI device and reading it would wake that."""
-        match = re.match(r"(sys/devices/.*/[0-9a-f]{4,}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7])/(.+)", real)
-        if match is None:
-            return False
-        parts = match.group(2).split("/")
-        if not any(fnmatch.fnmatchcase(p, pattern) for p in parts for pattern in AWAKE_ONLY):
-            return False
-        device = match.group(1)
-        if device not in self._asleep:
-            self._asleep[device] = self._quick(device + "/power/runtime_status").strip() == "suspended"
-        return self._asleep[device]
 
     # --- writing -------------------------------------------------------------------------------------
 

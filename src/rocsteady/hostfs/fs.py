@@ -14,6 +14,7 @@ import msgspec
 
 from rocsteady.hostfs import commands
 from rocsteady.hostfs.patient import PatientReader
+from rocsteady.hostfs.sleeping import WHY, Sleepers
 from rocsteady.hostfs.store import DirectoryStore, FileStat, Store, resolve, wrapped
 from rocsteady.hostfs.textual import Recoder, recoded, wide_encoding
 from rocsteady.hostfs.unpack import HEAD, Unpacker, packing_of
@@ -46,17 +47,24 @@ class HostFS:
         self.label = label
         self.gaps: list[Gap] = []
         self._patient = PatientReader() if self.live else None
+        self._sleepers = Sleepers(self._quick) if self.live else None
 
     def bytes(self, path: str, limit: int = TEXT_LIMIT) -> bytes:
         """Whole file in one read; ``TooLarge`` when it is larger than ``limit``."""
         if self._patient is not None and path.lstrip("/").startswith(("sys/", "proc/")):
-            data = _read_pseudo(self._patient, self.store, path, limit + 1)
+            data = _read_pseudo(self._patient, self._sleepers, self.store, path, limit + 1)
         else:
             with self.store.open(path) as handle:
                 data = _read_all(path, handle, limit + 1)
         if len(data) > limit:
             raise TooLarge(path, f"larger than {limit} bytes")
         return data
+
+    def _quick(self, path: str) -> str:
+        try:
+            return self.text(path)
+        except ReadError:
+            return ""
 
     def text(self, path: str, limit: int = TEXT_LIMIT) -> str:
         """Whole file as text: unpacked where it is compressed, UTF-16 or UTF-8 with invalid bytes replaced, no NUL."""
@@ -209,10 +217,12 @@ class HostFS:
             todo.extend(reversed(below))
 
 
-def _read_pseudo(patient: PatientReader, store: Store, path: str, limit: int) -> bytes:
+def _read_pseudo(patient: PatientReader, sleepers: Sleepers | None, store: Store, path: str, limit: int) -> bytes:
     real = resolve(store, path)
     if store.stat(real).kind != "file":
         raise Failed(path, "not a regular file")
+    if sleepers is not None and sleepers.keep_from(real):
+        raise Failed(path, WHY)
     number, data = patient.read("/" + real, limit)
     if number == errno.ETIMEDOUT:
         raise TimedOut(path, f"no answer in {patient.seconds:g} s")

@@ -123,6 +123,8 @@ class TarReader:
                 continue
             member = _completed(member, {**shared, **pax}, long_name, long_link)
             pax, long_name, long_link = {}, "", ""
+            if kind in (b"0", b"\0") and member.name.endswith("/"):  # the old formats' folders; by the whole name
+                member = msgspec.structs.replace(member, kind="dir")
             if kind == b"S":
                 self._sparse(block)
             self._left = 0 if kind in _NO_DATA else _padded(member.size)
@@ -135,8 +137,6 @@ class TarReader:
         if block[257:262] == b"ustar" and block[262:263] in (b"\0",) and block[345:500].strip(b"\0"):
             name = _text(block[345:500]) + "/" + name
         kind: Kind = _KINDS.get(flag, "file")
-        if flag in (b"0", b"\0") and name.endswith("/"):
-            kind = "dir"
         rdev = 0
         if flag in (b"3", b"4"):
             rdev = (_number(block[329:337]) << 8) | (_number(block[337:345]) & 0xFF)
