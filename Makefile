@@ -30,7 +30,7 @@ check: $(VENV)-dev/.ready
 # Debian packages that tests use are installed where we may; without them those tests skip and say which.
 test: check
 	sh tools/system_packages.sh
-	$(VENV)-dev/bin/python -m pytest -n $(JOBS)
+	$(VENV)-dev/bin/python -m pytest -n $(JOBS) -rs
 
 docs: $(VENV)-dev/.ready
 	$(VENV)-dev/bin/python tools/generate_docs.py

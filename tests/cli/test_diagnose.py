@@ -109,6 +109,30 @@ def test_suppressed_findings_do_not_count_until_they_expire(log: Path, tmp_path:
     assert run("diagnose", str(log), "--config", str(config)).returncode == 1
 
 
+def test_a_suppressed_cause_does_not_bring_up_its_symptom_or_its_lines(log: Path, tmp_path: Path) -> None:
+    first = json.loads(run("diagnose", str(log), "--format", "json").stdout)["findings"][0]
+    config = tmp_path / "rocsteady.toml"
+    config.write_text(f'[[suppress]]\nmode = "{first["mode"]}"\nreason = "known"\nexpires = 2999-01-01\n')
+    done = run("diagnose", str(log), "--format", "json", "--config", str(config))
+    document = json.loads(done.stdout)
+    assert (document["findings"], document["unexplained"], done.returncode) == ([], [], 0)
+
+
+def test_config_check_knows_the_modes_and_says_what_ended(tmp_path: Path) -> None:
+    config = tmp_path / "rocsteady.toml"
+    config.write_text('[[suppress]]\nmode = "FW-0002"\nreason = "ticket"\nexpires = 2001-01-01\n')
+    done = run("config", "check", str(config))
+    assert done.returncode == 0 and b"expired 2001-01-01, hides nothing: FW-0002 (ticket)" in done.stdout
+    config.write_text('[[suppress]]\nmode = "FW-9902"\nreason = "ticket"\nexpires = 2999-01-01\n')
+    done = run("config", "check", str(config))
+    assert done.returncode == 2 and b"FW-9902" in done.stderr
+
+
+def test_catalog_show_is_for_people_and_knows_targets() -> None:
+    assert run("catalog", "show", "FW-0002").stdout.startswith(b"## FW-0002 ")
+    assert b"MI300X" in run("catalog", "show", "gfx942").stdout
+
+
 def test_two_hosts_are_two_nodes(tmp_path: Path) -> None:
     for name in ("a", "b"):
         folder = tmp_path / name

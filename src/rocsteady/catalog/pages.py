@@ -37,10 +37,11 @@ def _page(category: str, modes: list[Mode]) -> str:
     return HEAD + f"# {category}\n\n" + "\n".join(entry(m) for m in modes)
 
 
-def entry(mode: Mode) -> str:
-    """One failure mode in Markdown."""
+def entry(mode: Mode, *, linked: bool = True) -> str:
+    """One failure mode in Markdown; ``linked`` with the anchor that runbook links of alerts go to."""
     parts = [
-        f'<a id="{mode.id.lower()}"></a>\n## {mode.id} {mode.slug}\n\n',
+        f'<a id="{mode.id.lower()}"></a>\n' if linked else "",
+        f"## {mode.id} {mode.slug}\n\n",
         f"*{mode.role}, {mode.severity}, about the {mode.subject}; {mode.certainty}, confidence {mode.confidence:g}*\n\n",
         f"**{_plain(mode.title)}**\n\n{_plain(mode.cause)}\n\n",
         f"Looks like: {_plain(mode.looks_like)}\n\n",
@@ -62,15 +63,17 @@ def entry(mode: Mode) -> str:
 
 
 def table_rows(name: str) -> list[knowledge.Setting | knowledge.Claim | knowledge.Part]:
-    """What the tables hold under a name: settings, claims about it, a part."""
+    """What the tables hold under a name: settings, claims about it, a part, or all parts of a target."""
     rows: list[knowledge.Setting | knowledge.Claim | knowledge.Part] = list(knowledge.find_settings(name))
     bare = name.lower().lstrip("-")
     rows += [
         c for c in knowledge.claims()
         if bare in (c.id.lower(), c.slug) or (rows and bare.rpartition(".")[2] in c.claim.lower())
     ]  # fmt: skip
-    part = knowledge.find_part(name) if not rows else None
-    return [*rows, part] if part else rows
+    if rows:
+        return rows
+    part = knowledge.find_part(name)
+    return [part] if part else [p for p in knowledge.parts() if p.gfx == bare]
 
 
 def _plain(text: str) -> str:

@@ -31,7 +31,7 @@ def register(app: typer.Typer) -> None:
         no_args_is_help=True,
         epilog="Examples:\n\n  rocsteady catalog search page fault\n\n  rocsteady catalog show PCIE-0001",
     )
-    group.command("list")(list_modes)
+    group.command("list", epilog="Example:\n\n  rocsteady catalog list --category pcie")(list_modes)
     group.command(
         "show",
         epilog="Examples:\n\n  rocsteady catalog show FW-0001\n\n  rocsteady catalog show HSA_ENABLE_SDMA\n\n  rocsteady catalog show MI300X",
@@ -60,7 +60,7 @@ def list_modes(
 
 def show(
     name: Annotated[
-        str, typer.Argument(help="Id or slug of a failure mode or claim, name of a setting, or a GPU part.")
+        str, typer.Argument(help="Id or slug of a failure mode or claim, name of a setting, or a GPU part or target.")
     ],
     catalog: Folder = None,
     format: Fmt = Format.text,
@@ -75,7 +75,7 @@ def show(
     mode = known.modes.get(name.upper()) or known.by_slug(name.lower())
     if mode is not None:
         raw: object = mode
-        text = entry(mode)
+        text = entry(mode, linked=False)
     else:
         rows = table_rows(name)
         if not rows:

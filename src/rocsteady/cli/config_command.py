@@ -29,15 +29,19 @@ def register(app: typer.Typer) -> None:
     """Add the command group."""
     group = typer.Typer(help="Look at the configuration.", no_args_is_help=True)
     group.command("check", epilog="Example:\n\n  rocsteady config check rocsteady.toml")(check)
-    group.command("example")(example)
+    group.command("example", epilog="Example:\n\n  rocsteady config example > rocsteady.toml")(example)
     app.add_typer(group, name="config")
 
 
 def check(
     file: Annotated[Path | None, typer.Argument(help="File to check; without it the one that would be used.")] = None,
 ) -> None:
-    """Say which file is used and whether it is valid."""
+    """Say which file is used and whether it is valid: keys, names of failure modes, suppressions that ended."""
+    from datetime import UTC, datetime
+
+    from rocsteady.catalog import load_catalog
     from rocsteady.cli.config import candidates, load_config
+    from rocsteady.model import InputError
 
     config, used = load_config(file)
     if used is None:
@@ -46,7 +50,20 @@ def check(
         places = ", ".join(map(str, candidates(dict(os.environ))))
         sys.stdout.write(f"no configuration file (looked at {places}); defaults are used\n")
         return
-    sys.stdout.write(f"{used}: valid, {len(config.suppress)} suppressions\n")
+    folder = Path(config.catalog.directory) if config.catalog.directory else None
+    if folder is not None and not folder.is_dir():
+        raise InputError(f"{used}: catalog.directory: {folder}: no such directory")
+    known = load_catalog(folder)
+    names = {name for mode in known.modes.values() for name in (mode.id, mode.slug, *mode.aliases)}
+    strangers = [s.mode for s in config.suppress if s.mode not in names]
+    if strangers:
+        raise InputError(f"{used}: suppress: no failure mode is called {', '.join(map(repr, strangers))}")
+    today = datetime.now(UTC).date()
+    count = len(config.suppress)
+    sys.stdout.write(f"{used}: valid, {count} suppression{'' if count == 1 else 's'}\n")
+    for entry in config.suppress:
+        if entry.expires < today:
+            sys.stdout.write(f"expired {entry.expires}, hides nothing: {entry.mode} ({entry.reason})\n")
 
 
 def example() -> None:

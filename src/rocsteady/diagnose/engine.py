@@ -47,7 +47,7 @@ def diagnose(
     world = World(facts, log)
     matches, unknown = find_matches(catalog, world, PROBES if probes is None else probes)
     matches, hidden = suppress(matches, suppressions, now)
-    used = {(e.evidence.file, e.evidence.line) for m in matches for e in m.events}
+    used = {(e.evidence.file, e.evidence.line) for m in (*matches, *(h for h, _ in hidden)) for e in m.events}
     ranked = rank(matches)
     ids = _ids(ranked)
     findings = tuple(_finding(r, ids[i], ids, facts) for i, r in enumerate(ranked))

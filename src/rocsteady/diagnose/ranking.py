@@ -27,8 +27,8 @@ class Ranked(msgspec.Struct, frozen=True):
 
 def rank(matches: list[Match]) -> list[Ranked]:
     """Order matches. ``explains`` holds positions in the returned list."""
-    matches = _without_superseded(matches)
-    edges = _edges(matches)
+    matches = without_superseded(matches)
+    edges = edges_of(matches)
     explained = {b for targets in edges.values() for b in targets}
 
     def score(i: int) -> tuple[float, ...]:
@@ -53,7 +53,7 @@ def _role(match: Match, explained: bool) -> Role:
     return "symptom" if explained and match.role == "cause" else match.role
 
 
-def _without_superseded(matches: list[Match]) -> list[Match]:
+def without_superseded(matches: list[Match]) -> list[Match]:
     """A more exact mode replaces the general one on the same subject."""
     gone: set[int] = set()
     for i, a in enumerate(matches):
@@ -63,7 +63,7 @@ def _without_superseded(matches: list[Match]) -> list[Match]:
     return [m for i, m in enumerate(matches) if i not in gone]
 
 
-def _edges(matches: list[Match]) -> dict[int, set[int]]:
+def edges_of(matches: list[Match]) -> dict[int, set[int]]:
     """Who explains whom; of two that explain each other the stronger does."""
     edges: dict[int, set[int]] = {}
     for i, a in enumerate(matches):

@@ -31,6 +31,7 @@ NEVER = (
     "*_err_inject", "ras_ctrl", "ras_eeprom_reset", "auto_reboot",  # controls
     "sdma_[0-9]*",  # reading schedules work on the GPU
     "resource[0-9]*", "rom", "vpd",  # device memory and I/O ports; vpd blocks on some devices
+    "stat_refresh",  # proc/sys/vm: reading makes every CPU write its counters back
     "remove", "rescan", "reset", "kmsg", "kcore", "trace_pipe",
 )  # fmt: skip
 """File names that are never read: sources in the kernel's amdgpu and PCI sysfs documentation."""
