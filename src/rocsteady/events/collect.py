@@ -14,6 +14,7 @@ import msgspec
 from rocsteady.events.duplicates import Repetitions
 from rocsteady.events.kinds import LOOKS_RIGHT, LOOKS_WRONG, Kind
 from rocsteady.events.prefix import Split, split
+from rocsteady.events.quoted import quoted, request
 from rocsteady.model import NODE, Event, Evidence, Fact, Subject, Unexplained
 
 QUOTE = 1000
@@ -95,6 +96,8 @@ class Collector:
             if match is None:
                 continue
             known = True
+            if quoted(match.string, match.start()):
+                continue
             self._seen[candidate] += 1
             if kind.level == "noise":
                 continue
@@ -218,7 +221,8 @@ class Collector:
                 continue
 
     def _unknown(self, number: int, raw: str, message: str) -> None:
-        if not LOOKS_WRONG.search(message) or LOOKS_RIGHT.search(message):
+        wrong = LOOKS_WRONG.search(message)
+        if wrong is None or LOOKS_RIGHT.search(message) or request(message, wrong.start()):
             return
         shape = _NUMBERS.sub("#", message)[:160]
         if shape not in self._shapes and len(self._shapes) >= GROUPS:

@@ -30,7 +30,9 @@ def read_logs(source: Input, year: int, boot_time: float | None = None) -> tuple
         except OSError as error:
             gaps.append(Gap(log.path, f"failed: {error.strerror}"))
     events, notes = align(scanner.events(), boot_time if boot_time is not None else _boot_time(source))
-    found = EventLog(events, scanner.unexplained(), tuple(scanner.files), notes, tuple(scanner.spans))
+    found = EventLog(
+        events, scanner.unexplained(), tuple(scanner.files), (*notes, *scanner.notes), tuple(scanner.spans)
+    )
     return found, [*scanner.facts, *gaps, *source.fs.gaps]
 
 

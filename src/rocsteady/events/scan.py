@@ -19,6 +19,7 @@ import msgspec
 from rocsteady.events.collect import Collector
 from rocsteady.events.kinds import ERROR_WORDS, Kind
 from rocsteady.events.prefix import split
+from rocsteady.events.quoted import document
 from rocsteady.model import Event, Fact, Span, Unexplained
 
 BLOCK = 4 << 20
@@ -50,6 +51,7 @@ class Scanner:
         self._collector = Collector(kinds, year)
         self.files: list[str] = []
         self.spans: list[Span] = []
+        self.notes: list[str] = []
         self._compile()
 
     def _compile(self) -> None:
@@ -57,7 +59,8 @@ class Scanner:
         for number, kind in enumerate(self._kinds):
             if number not in self._retired:
                 for needle in kind.needles:
-                    needles.setdefault(needle.lower(), set()).add(number)
+                    for form in _forms(needle):
+                        needles.setdefault(form.lower(), set()).add(number)
         for word in ERROR_WORDS:
             needles.setdefault(word, set()).add(GENERIC)
         self._owners = list(needles.values())
@@ -70,19 +73,28 @@ class Scanner:
         )
 
     def scan(self, file: str, stream: BinaryIO) -> None:
-        """Read one log to its end. ``file`` is the name that evidence quotes."""
-        self.files.append(file)
+        """Read one log to its end. ``file`` is the name that evidence quotes. What is surely no log is left out."""
         self._collector.begin(file)
         pending = b""
         line = 1
         absorbed: dict[int, int] = {}
         first: float | None = None
         tail = b""
+        opened = False
         while True:
             block = stream.read(BLOCK)
             data = pending + block if pending else block
             if not data:
+                if not opened:
+                    self.files.append(file)
                 break
+            if not opened:
+                opened = True
+                kind = document(text(data[:SAMPLE]))
+                if kind is not None:
+                    self.notes.append(f"{file} is {kind}: not read as a log")
+                    return
+                self.files.append(file)
             if first is None:
                 first = self._dated(data[:SAMPLE].split(b"\n"))
             tail = data[-SAMPLE:]
@@ -170,6 +182,13 @@ class Scanner:
     def unexplained(self) -> tuple[Unexplained, ...]:
         """Groups of unknown error-like lines, first seen first."""
         return self._collector.unexplained()
+
+
+def _forms(needle: str) -> tuple[str, ...]:
+    """The needle, and how it stands in a JSON line of journald, of docker, or of Go programs (which escape <, > and &)."""
+    plain = needle.replace('"', '\\"')
+    go = plain.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+    return tuple(dict.fromkeys((needle, plain, go)))
 
 
 def _expression(needle: str) -> bytes:
