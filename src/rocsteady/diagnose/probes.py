@@ -7,12 +7,14 @@ Add one only when a word would not do; if several modes need the same thing, add
 from __future__ import annotations
 
 from rocsteady.diagnose import (
+    probes_compat,
     probes_container,
     probes_driver,
     probes_engine_memory,
     probes_faults,
     probes_gfx_target,
     probes_host,
+    probes_host_memory,
     probes_power,
     probes_ras,
     probes_settings,
@@ -21,12 +23,14 @@ from rocsteady.diagnose import (
 from rocsteady.diagnose.evaluate import Probe
 
 PROBES: dict[str, Probe] = {
+    **probes_compat.PROBES,
     **probes_container.PROBES,
     **probes_driver.PROBES,
     **probes_engine_memory.PROBES,
     **probes_faults.PROBES,
     **probes_gfx_target.PROBES,
     **probes_host.PROBES,
+    **probes_host_memory.PROBES,
     **probes_power.PROBES,
     **probes_ras.PROBES,
     **probes_settings.PROBES,

@@ -128,7 +128,67 @@ def link_below_card(world: World, _subject: Subject, gpu: Gpu | None) -> Probed:
     return NO if known else UNKNOWN
 
 
+def no_amd_gpu_on_pci(world: World, _subject: Subject, _gpu: Gpu | None) -> Probed:
+    """A whole lspci listing without any AMD GPU, and nothing else of the input shows one."""
+    facts = world.facts
+    if facts.pci_listed is None:
+        return UNKNOWN
+    shown = facts.gpus_by_tool.get("lspci") or any(g.bdf or g.gfx for g in facts.gpus)
+    started = world.events(("amdgpu-start", "gpu-memory-ready", "drm-device-ready", "device-lost", "pciehp-link-down"))
+    if shown or started:
+        return NO
+    found = facts.origins.get("pci_listed")
+    return Probed(True, () if found is None else (found,), {"functions": str(facts.pci_listed)})
+
+
+def in_tree_driver_though_dkms(world: World, _subject: Subject, _gpu: Gpu | None) -> Probed:
+    """DKMS installed amdgpu for the running kernel, but the module that started did not print its version.
+
+    The DKMS module prints ``amdgpu version:`` right behind ``amdgpu kernel modesetting enabled``, the kernel's own
+    does not.
+    """
+    facts = world.facts
+    running = facts.kernel.release
+    installed = [e for e in world.events(("dkms-status-installed",)) if e.fields.get("kernel") == running]
+    rows = [d for d in facts.dkms if d.name == "amdgpu" and d.kernel == running and "installed" in (d.state or "")]
+    loaded = world.events(("amdgpu-loaded",))
+    if running is None or not loaded or not (installed or rows):
+        return UNKNOWN
+    module = facts.modules.get("amdgpu")
+    if world.events(("amdgpu-version",)) or (module is not None and module.version):
+        return NO
+    evidence = [loaded[0].evidence, *(e.evidence for e in installed[:1])]
+    evidence += [e for k, e in facts.origins.items() if k.startswith("dkms.")][:1]
+    version = installed[0].fields.get("version", "") if installed else rows[0].version
+    return Probed(True, tuple(evidence[:3]), {"version": version, "running": running}, (loaded[0],))
+
+
+def new_kernel_without_dkms_build(world: World, _subject: Subject, _gpu: Gpu | None) -> Probed:
+    """The package log shows the running kernel being installed, on a node with amdgpu-dkms, and no build for it."""
+    facts = world.facts
+    running = facts.kernel.release
+    packages = world.events(("kernel-package-changed",))
+    if running is None or not packages:
+        return UNKNOWN
+    came = [
+        e for e in packages if (e.fields.get("kernel") or "").removesuffix(".x86_64") == running.removesuffix(".x86_64")
+    ]
+    driver = world.events(("driver-package-changed", "dkms-amdgpu", "dkms-status-installed"))
+    has_dkms = driver or "amdgpu-dkms" in facts.packages or any(d.name == "amdgpu" for d in facts.dkms)
+    if not came or not has_dkms:
+        return NO
+    built = {d.kernel for d in facts.dkms if d.name == "amdgpu" and "installed" in (d.state or "")}
+    built |= {e.fields.get("kernel") for e in world.events(("dkms-status-installed",))}
+    if running in built:
+        return NO
+    evidence = [came[-1].evidence, *(e.evidence for e in driver[:1])]
+    return Probed(True, tuple(evidence), {"running": running}, (came[-1],))
+
+
 PROBES: dict[str, Probe] = {
+    "no_amd_gpu_on_pci": no_amd_gpu_on_pci,
+    "in_tree_driver_though_dkms": in_tree_driver_though_dkms,
+    "new_kernel_without_dkms_build": new_kernel_without_dkms_build,
     "gpus_missing": gpus_missing,
     "dkms_not_for_running_kernel": dkms_not_for_running_kernel,
     "gpu_bound_to_vfio": gpu_bound_to_vfio,

@@ -34,6 +34,19 @@ KINDS = (
         about="node",
     ),
     Kind(
+        name="rotation-restarts-server",
+        needles=("postrotate",),
+        pattern=r"^\s*postrotate\s*$",
+        more=r"^\s+(?P<last_command>(?:/\S+/)?(?:systemctl (?:--\S+ )*(?:restart|try-restart|kill|stop|reload-or-restart)|docker (?:restart|kill|stop)"
+        r"|podman (?:restart|kill|stop)|supervisorctl restart|pkill|killall|service \S+ restart)\b.*?(?:vllm|sglang|llama|ollama|inference|tgi|llm)\S*.*)$"
+        r"|^\s+\S",
+        more_limit=8,
+        sample="    postrotate\n        systemctl restart vllm.service\n    endscript",
+        source="https://github.com/logrotate/logrotate",
+        level="notice",
+        about="node",
+    ),
+    Kind(
         name="timer-job",
         needles=("Starting Daily", "Starting Discard unused blocks", "Cleanup of Temporary Directories", "Starting Update the local",
                  "apt-daily", "fwupd-refresh", "fstrim.service", "man-db.service", "plocate-updatedb", "dnf-makecache", "sysstat-collect"),

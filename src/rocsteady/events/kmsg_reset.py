@@ -217,6 +217,15 @@ KINDS = (
         source="https://github.com/ROCm/amdgpu/issues/174",
     ),
     Kind(
+        name="kexec-boot",
+        needles=("kexec_core: Starting new kernel", "Reboot via kexec", "systemd-kexec.service"),
+        pattern=r"kexec_core: Starting new kernel|Reboot via kexec|systemd-kexec\.service",
+        sample="[ 8123.100231] kexec_core: Starting new kernel",
+        source="https://git.kernel.org/pub/scm/linux/kernel/git/torvalds/linux.git/tree/kernel/kexec_core.c",
+        level="notice",
+        about="node",
+    ),
+    Kind(
         name="suspend-entry",
         needles=("suspend entry",),
         pattern=r"PM: suspend entry \((?P<state>\w+)\)",

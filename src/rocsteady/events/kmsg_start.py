@@ -26,6 +26,23 @@ KINDS = (
         alive=True,
     ),
     Kind(
+        name="gtt-memory-ready",
+        needles=("of GTT memory ready",),
+        pattern=r"(?P<gtt_mib>\d+)M of GTT memory ready",
+        sample="[    3.636122] [drm] amdgpu: 63973M of GTT memory ready.",
+        source=_AMD + "amdgpu/amdgpu_ttm.c",
+        level="info",
+    ),
+    Kind(
+        name="amdgpu-loaded",
+        needles=("amdgpu kernel modesetting enabled",),
+        pattern=r"amdgpu kernel modesetting enabled",
+        sample="[    2.500000] [drm] amdgpu kernel modesetting enabled.",
+        source=_AMD + "amdgpu/amdgpu_drv.c",
+        level="info",
+        about="node",
+    ),
+    Kind(
         name="kfd-device-added",
         needles=("added device 1002:",),
         pattern=r"(?<!not )added device (?P<vendor>1002):(?P<device_id>[0-9a-f]+)",

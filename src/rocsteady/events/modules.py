@@ -265,6 +265,18 @@ KINDS = (
         about="node",
     ),
     Kind(
+        name="dkms-compiler-crash",
+        needles=("internal compiler error", "terminated program cc1", "out of memory allocating"),
+        pattern=r"internal compiler error: (?P<why>Killed|[\w ]+)|fatal error: (?P<why2>Killed) signal terminated program (?P<program>cc1\w*)"
+        r"|(?P<program2>cc1): out of memory allocating",
+        sample=(
+            "uvd_v6_0.c:1058:1: internal compiler error: Segmentation fault",
+            "cc: fatal error: Killed signal terminated program cc1",
+        ),
+        source="https://github.com/ROCm/legacy-rocm-build/issues/781",
+        about="node",
+    ),
+    Kind(
         name="dkms-tree-broken",
         needles=("dkms.conf does not exist", "Could not locate dkms.conf"),
         pattern=r"/var/lib/dkms/amdgpu/(?P<version>[^/]+)/source/dkms\.conf does not exist",

@@ -17,7 +17,7 @@ from rocsteady.model import ReadError
 LOG_GLOBS = (
     *wanted.LOGS, "commands/journalctl*", "commands/dmesg*", "commands/docker_logs*", "commands/podman_logs*",
     "sos_commands/logs/journalctl*", "sos_commands/kernel/dmesg*", "sos_commands/logs/*dmesg*",
-    "sos_commands/*/docker_logs*", "sos_commands/*/podman_logs*", "logs/*", "logs/*/*",
+    "sos_commands/*/docker_logs*", "sos_commands/*/podman_logs*", "logs/*", "logs/*/*", "etc/logrotate.d/*",
 )  # fmt: skip
 """Of a tree: where distributions, sosreport and our snapshot keep logs. What has wall-clock times comes first."""
 OLDER = re.compile(

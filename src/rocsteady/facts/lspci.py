@@ -26,6 +26,10 @@ IDS = re.compile(r"\[(?P<vendor>[0-9a-f]{4}):(?P<device>[0-9a-f]{4})\]|^(?P<bare
 REVISION = re.compile(r"\(rev (?P<rev>[0-9a-f]{2})\)")
 GPU_CLASS = re.compile(r"VGA compatible|3D controller|Display controller|Processing accelerators")
 GPU_CODES = ("0300", "0302", "0380", "1200")
+ROOT = re.compile(r"^\s*(?:0000:)?00:00\.0 .*(?:Host bridge|\[?0600\]?:)")
+FILTERED = re.compile(r"grep|awk|\s-[ds]\b|head|tail")
+WHOLE = 8
+"""Own judgement: a listing with the root complex and so many functions is a whole one, not some picked lines."""
 BRIDGE = re.compile(r"PCI bridge")
 NETWORK = re.compile(r"Ethernet controller|Infiniband controller|Network controller")
 AMD = re.compile(r"\[AMD/ATI\]|Advanced Micro Devices|^1002:")
@@ -76,9 +80,12 @@ def parse_lspci(section: Section) -> Iterator[Row]:
     cut = any(line.strip() in ("...", "…") for line in section.lines)
     first: int | None = None
     denied: set[str] = set()
+    listed, root = 0, None
     for index, line in enumerate(section.lines):
         match = HEAD.match(line)
         if match:
+            listed += 1
+            root = index if root is None and ROOT.search(line) else root
             current = _start(match)
             if current is None:
                 continue
@@ -95,6 +102,8 @@ def parse_lspci(section: Section) -> Iterator[Row]:
     amd = [f for f in found if _amd_gpu(f)]
     if amd and not cut:
         yield section.fact("gpus_by_tool[lspci]", len(amd), first)
+    if root is not None and listed >= WHOLE and not cut and not FILTERED.search(section.command or ""):
+        yield section.fact("pci_listed", listed, root)
     if denied:
         yield Gap(f"{section.file}: lspci", "denied: capabilities (link, ACS, atomics) are shown to root only")
     yield from tree_rows(section)

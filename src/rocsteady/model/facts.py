@@ -482,6 +482,8 @@ class NodeFacts(msgspec.Struct, kw_only=True):
     """How many GPUs each tool showed: rocminfo, rocm-smi, amd-smi, lspci, torch."""
     kfd_nodes: tuple[KfdNode, ...] = ()
     pci: dict[str, PciDevice] = {}
+    pci_listed: int | None = None
+    """PCI functions of an lspci listing that was not filtered; None when it was, or was not there."""
     devices: dict[str, DeviceNode] = {}
     user: User = msgspec.field(default_factory=User)
     groups: dict[str, int] = {}
