@@ -13,7 +13,7 @@ $(VENV)/.run: pyproject.toml constraints.txt
 
 $(VENV)-dev/.ready: pyproject.toml constraints.txt
 	sh tools/venv.sh "$(PYTHON)" "$(VENV)-dev"
-	$(VENV)-dev/bin/python -m pip install --quiet -c constraints.txt -e '.[test,check]'
+	$(VENV)-dev/bin/python -m pip install --quiet -c constraints.txt -e '.[all,test,check]'
 	touch $@
 
 # A crash on a synthetic MI210 node, diagnosed.

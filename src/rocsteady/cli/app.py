@@ -10,6 +10,7 @@ from rocsteady.cli import (
     config_command,
     demo_command,
     diagnose_command,
+    exporter_command,
     lab_command,
     snapshot_command,
 )
@@ -27,6 +28,7 @@ snapshot_command.register(app)
 catalog_command.register(app)
 compat_command.register(app)
 lab_command.register(app)
+exporter_command.register(app)
 demo_command.register(app)
 config_command.register(app)
 

@@ -1,0 +1,1 @@
+"""One module per group of metrics that is read together, and hangs together."""
