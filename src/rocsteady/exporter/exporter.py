@@ -12,7 +12,12 @@ import msgspec
 
 from rocsteady import __version__
 from rocsteady.exporter.batch import Batch
+from rocsteady.exporter.collectors.errors import PcieCollector, RasCollector, XgmiCollector
+from rocsteady.exporter.collectors.kfd import KfdCollector
+from rocsteady.exporter.collectors.node import NodeCollector
+from rocsteady.exporter.collectors.rdma import RdmaCollector
 from rocsteady.exporter.collectors.sensors import SensorCollector
+from rocsteady.exporter.collectors.setup import SetupCollector
 from rocsteady.exporter.collectors.tables import TableCollector
 from rocsteady.exporter.exposition import Samples, TextWriter
 from rocsteady.exporter.workers import DEADLINE, Collector, Workers
@@ -24,6 +29,13 @@ from rocsteady.model import Gap, InputError
 FACTORIES: dict[str, Callable[[PinnedFS], Collector]] = {
     TableCollector.name: TableCollector,
     SensorCollector.name: SensorCollector,
+    RasCollector.name: RasCollector,
+    PcieCollector.name: PcieCollector,
+    XgmiCollector.name: XgmiCollector,
+    SetupCollector.name: SetupCollector,
+    KfdCollector.name: KfdCollector,
+    NodeCollector.name: NodeCollector,
+    RdmaCollector.name: RdmaCollector,
 }
 """Collectors by name. Each gets a reader of its own."""
 
