@@ -19,7 +19,7 @@ VOLATILE = {metric.full_name for metric in own.METRICS}
 
 def series(text: str) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
     return {
-        (sample.name, tuple(sorted(sample.labels.items()))): sample.value
+        (sample.name, tuple(sorted(sample.labels.items()))): float(sample.value)
         for family in text_string_to_metric_families(text)
         for sample in family.samples
         if sample.name not in VOLATILE
