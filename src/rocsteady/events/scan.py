@@ -72,6 +72,15 @@ class Scanner:
             flags=[hyperscan.HS_FLAG_CASELESS | hyperscan.HS_FLAG_MULTILINE] * len(needles),
         )
 
+    def fresh(self) -> None:
+        """Forget what was found, keep the compiled texts: for a log that is followed piece by piece."""
+        self._collector = Collector(self._kinds, self._year)
+        self.files.clear()
+        self.spans.clear()
+        if self._retired:
+            self._retired = frozenset()
+            self._compile()
+
     def scan(self, file: str, stream: BinaryIO) -> None:
         """Read one log to its end. ``file`` is the name that evidence quotes. What is surely no log is left out."""
         self._collector.begin(file)

@@ -7,12 +7,15 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from rocsteady import __version__
 from rocsteady.exporter.batch import Batch
+from rocsteady.exporter.collectors.engines import EngineCollector
 from rocsteady.exporter.collectors.errors import PcieCollector, RasCollector, XgmiCollector
+from rocsteady.exporter.collectors.kernel_log import KernelLogCollector
 from rocsteady.exporter.collectors.kfd import KfdCollector
 from rocsteady.exporter.collectors.node import NodeCollector
 from rocsteady.exporter.collectors.rdma import RdmaCollector
@@ -20,33 +23,62 @@ from rocsteady.exporter.collectors.sensors import SensorCollector
 from rocsteady.exporter.collectors.setup import SetupCollector
 from rocsteady.exporter.collectors.tables import TableCollector
 from rocsteady.exporter.exposition import Samples, TextWriter
+from rocsteady.exporter.health import Health
 from rocsteady.exporter.workers import DEADLINE, Collector, Workers
+from rocsteady.hostfs.kernel_log import KernelLog
 from rocsteady.hostfs.pinned import PinnedFS
 from rocsteady.hostfs.store import Opener, open_regular
 from rocsteady.metrics import own
-from rocsteady.model import Gap, InputError
+from rocsteady.model import Gap, InputError, ReadError
 
-FACTORIES: dict[str, Callable[[PinnedFS], Collector]] = {
-    TableCollector.name: TableCollector,
-    SensorCollector.name: SensorCollector,
-    RasCollector.name: RasCollector,
-    PcieCollector.name: PcieCollector,
-    XgmiCollector.name: XgmiCollector,
-    SetupCollector.name: SetupCollector,
-    KfdCollector.name: KfdCollector,
-    NodeCollector.name: NodeCollector,
-    RdmaCollector.name: RdmaCollector,
+HOST_NAME = "proc/sys/kernel/hostname"
+Factory = Callable[[PinnedFS, "Options", Opener], Collector]
+
+
+def _simple(made: Callable[[PinnedFS], Collector]) -> Factory:
+    return lambda fs, _options, _opener: made(fs)
+
+
+def _node(fs: PinnedFS, options: Options, _opener: Opener) -> Collector:
+    return NodeCollector(fs, options.model_dirs)
+
+
+def _log(fs: PinnedFS, options: Options, opener: Opener) -> Collector:
+    return KernelLogCollector(fs, KernelLog(options.root, opener))
+
+
+def _engines(_fs: PinnedFS, options: Options, _opener: Opener) -> Collector:
+    return EngineCollector(options.engines)
+
+
+FACTORIES: dict[str, Factory] = {
+    TableCollector.name: _simple(TableCollector),
+    SensorCollector.name: _simple(SensorCollector),
+    RasCollector.name: _simple(RasCollector),
+    PcieCollector.name: _simple(PcieCollector),
+    XgmiCollector.name: _simple(XgmiCollector),
+    SetupCollector.name: _simple(SetupCollector),
+    KfdCollector.name: _simple(KfdCollector),
+    NodeCollector.name: _node,
+    RdmaCollector.name: _simple(RdmaCollector),
+    KernelLogCollector.name: _log,
+    EngineCollector.name: _engines,
 }
 """Collectors by name. Each gets a reader of its own."""
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
-    """What an exporter reads. ``only`` and ``without`` are names of collectors."""
+    """What an exporter reads. ``only`` and ``without`` are names of collectors.
+
+    ``model_dirs``: directories whose file systems are watched; ``engines``: ``/metrics`` addresses of engines here.
+    """
 
     root: Path = Path("/")
     only: tuple[str, ...] = ()
     without: tuple[str, ...] = ()
     deadline: float = DEADLINE
+    model_dirs: tuple[Path, ...] = ()
+    engines: tuple[str, ...] = ()
 
 
 def chosen(options: Options) -> list[str]:
@@ -73,6 +105,10 @@ class Exporter:
         self._lock = threading.Lock()
         self._workers: Workers | None = None
         self._scrapes = 0
+        self._log: KernelLogCollector | None = None
+        self._health = Health()
+        self._last: Samples = {}
+        self._last_at = 0.0
         self.paused = False
 
     @property
@@ -83,7 +119,10 @@ class Exporter:
         return self._workers
 
     def _made(self, name: str) -> Collector:
-        return FACTORIES[name](PinnedFS(self.options.root, self._opener))
+        made = FACTORIES[name](PinnedFS(self.options.root, self._opener), self.options, self._opener)
+        if isinstance(made, KernelLogCollector):
+            self._log = made
+        return made
 
     def samples(self) -> Samples:
         """One scrape as samples."""
@@ -99,8 +138,25 @@ class Exporter:
             batch.add(own.EXPORTER_FILES, _open_files())
             batch.add(own.SCRAPES, self._scrapes)
             batch.add(own.SCRAPE_DURATION, round(time.monotonic() - start, 6))
+            if not self.paused:
+                events = tuple(self._log.recent) if self._log is not None else ()
+                self._health.update(samples, events, time.time())
             samples.update(batch.samples)
+            self._last, self._last_at = samples, time.monotonic()
             return samples
+
+    def health(self, younger: float = 0.0) -> dict[str, Any]:
+        """The document about the GPUs, from a scrape that is at most ``younger`` seconds old."""
+        if not self._last or time.monotonic() - self._last_at > younger:
+            self.samples()
+        with self._lock:
+            return self._health.document(self._last, self._node_name(), time.time())
+
+    def _node_name(self) -> str:
+        try:
+            return PinnedFS(self.options.root, self._opener).line(HOST_NAME)
+        except ReadError:
+            return ""
 
     def scrape(self) -> str:
         """One scrape as text."""
