@@ -8,13 +8,15 @@ from pathlib import Path
 
 from rocsteady.catalog import load_catalog
 from rocsteady.catalog.pages import pages
+from rocsteady.metrics.pages import metric_pages
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 
 
 def wanted() -> dict[Path, str]:
     """Every generated file and its content."""
-    return {DOCS / "catalog" / name: text for name, text in pages(load_catalog()).items()}
+    catalog = {DOCS / "catalog" / name: text for name, text in pages(load_catalog()).items()}
+    return catalog | {DOCS / name: text for name, text in metric_pages().items()}
 
 
 def main() -> int:

@@ -12,9 +12,9 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from rocsteady.exporter.exporter import Exporter, Options
 from rocsteady.exporter.registry import RegistryCollector
-from rocsteady.metrics import METRICS, own
+from rocsteady.metrics import METRICS, gpu_setup, own
 
-VOLATILE = {metric.full_name for metric in own.METRICS}
+VOLATILE = {metric.full_name for metric in (*own.METRICS, gpu_setup.STATE_AGE)}
 
 
 def series(text: str) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:

@@ -12,6 +12,7 @@ from rocsteady.cli import (
     diagnose_command,
     exporter_command,
     lab_command,
+    metrics_command,
     snapshot_command,
 )
 
@@ -29,6 +30,7 @@ catalog_command.register(app)
 compat_command.register(app)
 lab_command.register(app)
 exporter_command.register(app)
+metrics_command.register(app)
 demo_command.register(app)
 config_command.register(app)
 

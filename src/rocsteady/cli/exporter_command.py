@@ -35,6 +35,21 @@ def exporter(
     deadline: Annotated[
         float, typer.Option(metavar="SECONDS", help="How long a scrape waits for its collectors.")
     ] = 4.0,
+    model_dir: Annotated[
+        list[Path] | None,
+        typer.Option("--model-dir", metavar="DIR", help="Watch the disk of this directory (repeatable)."),
+    ] = None,
+    engine: Annotated[
+        list[str] | None,
+        typer.Option("--engine", metavar="URL", help="/metrics of a vLLM on this machine, loopback only (repeatable)."),
+    ] = None,
+    tls_cert: Annotated[
+        Path | None, typer.Option("--tls-cert", metavar="FILE", help="Serve HTTPS with this certificate.")
+    ] = None,
+    tls_key: Annotated[Path | None, typer.Option("--tls-key", metavar="FILE", help="Key of the certificate.")] = None,
+    token_file: Annotated[
+        Path | None, typer.Option("--token-file", metavar="FILE", help="Ask for this bearer token (all but /healthz).")
+    ] = None,
 ) -> None:
     """Serve the metrics of this node's GPUs and host, and the health of each GPU."""
     from rocsteady.exporter.exporter import Exporter, Options
@@ -42,10 +57,44 @@ def exporter(
 
     if not root.is_dir():
         raise InputError(f"--root {root}: not a directory")
-    options = Options(root=root, only=tuple(collector or ()), without=tuple(no_collector or ()), deadline=deadline)
+    options = Options(
+        root=root, only=tuple(collector or ()), without=tuple(no_collector or ()), deadline=deadline,
+        model_dirs=tuple(model_dir or ()), engines=tuple(engine or ()),
+    )  # fmt: skip
     made = Exporter(options)
     if once:
         sys.stdout.write(made.scrape())
+        sys.stdout.flush()
         made.close()
         return
-    raise InputError(f"serving on {listen} is not built yet; use --once")
+    try:
+        from rocsteady.exporter.server import Serving, parse_listen, run
+    except ImportError as error:
+        raise InputError(f"serving needs {error.name}: pip install 'rocsteady[agent]'") from None
+    host, port = parse_listen(listen)
+    token = read_token(token_file) if token_file is not None else None
+    serving = Serving(host=host, port=port, certificate=tls_cert, key=tls_key, token=token)
+    run(made, serving, print_ready)
+
+
+def read_token(path: Path) -> str:
+    """The token in a file.
+
+    Raises:
+        InputError: the file cannot be read or is empty.
+    """
+    from rocsteady.model import InputError
+
+    try:
+        token = path.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"--token-file {path}: {getattr(error, 'strerror', error)}") from error
+    if not token:
+        raise InputError(f"--token-file {path}: empty")
+    return token
+
+
+def print_ready(url: str) -> None:
+    """Say where we serve, on standard error."""
+    sys.stderr.write(f"serving {url}\n")
+    sys.stderr.flush()

@@ -110,6 +110,7 @@ class Exporter:
         self._last: Samples = {}
         self._last_at = 0.0
         self.paused = False
+        self.streams = 0
 
     @property
     def workers(self) -> Workers:
