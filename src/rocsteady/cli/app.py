@@ -13,6 +13,7 @@ from rocsteady.cli import (
     exporter_command,
     lab_command,
     metrics_command,
+    plan_command,
     snapshot_command,
 )
 
@@ -28,6 +29,7 @@ diagnose_command.register(app)
 snapshot_command.register(app)
 catalog_command.register(app)
 compat_command.register(app)
+plan_command.register(app)
 lab_command.register(app)
 exporter_command.register(app)
 metrics_command.register(app)

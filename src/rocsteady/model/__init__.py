@@ -27,11 +27,13 @@ from rocsteady.model.errors import (
 from rocsteady.model.events import Event, EventLog, Span, Unexplained
 from rocsteady.model.facts import Fact, Gpu, NodeFacts, Note
 from rocsteady.model.findings import Diagnosis, Finding, Remedy
+from rocsteady.model.plan import Advice, Guard, Interval, MemoryPlan, PerGpu, Phase
 from rocsteady.model.suppression import Suppressed, Suppression
 
 __all__ = [
     "NODE",
     "Absent",
+    "Advice",
     "CatalogError",
     "Category",
     "Denied",
@@ -44,10 +46,15 @@ __all__ = [
     "Finding",
     "Gap",
     "Gpu",
+    "Guard",
     "InputError",
+    "Interval",
     "LimitError",
+    "MemoryPlan",
     "NodeFacts",
     "Note",
+    "PerGpu",
+    "Phase",
     "ReadError",
     "Remedy",
     "Risk",
