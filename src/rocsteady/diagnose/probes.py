@@ -15,6 +15,7 @@ from rocsteady.diagnose import (
     probes_gfx_target,
     probes_host,
     probes_host_memory,
+    probes_notes,
     probes_power,
     probes_ras,
     probes_settings,
@@ -33,6 +34,7 @@ PROBES: dict[str, Probe] = {
     **probes_host_memory.PROBES,
     **probes_power.PROBES,
     **probes_ras.PROBES,
+    **probes_notes.PROBES,
     **probes_settings.PROBES,
     **probes_visible_devices.PROBES,
 }

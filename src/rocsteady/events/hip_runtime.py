@@ -180,8 +180,8 @@ KINDS = (
     ),
     Kind(
         name="graph-capture-not-permitted",
-        needles=("not permitted when stream is capturing", "hipErrorStreamCapture", "dependency created on uncaptured work", "capture was invalidated"),
-        pattern=r"(?P<error>operation not permitted when stream is capturing|hipErrorStreamCapture\w+|dependency created on uncaptured work"
+        needles=("not permitted when stream is capturing", "in a capturing stream", "hipErrorStreamCapture", "dependency created on uncaptured work", "capture was invalidated"),
+        pattern=r"(?P<error>operation not permitted when stream is capturing|operation not permitted on an event last recorded in a capturing stream|hipErrorStreamCapture\w+|dependency created on uncaptured work"
         r"|operation failed due to a previous error during capture)",
         sample="RuntimeError: HIP error: operation not permitted when stream is capturing",
         source="https://github.com/ROCm/hip/issues/3876",
@@ -202,6 +202,23 @@ KINDS = (
         pattern=r"Capture (?:cuda|hip) graph failed:? ?(?P<reason>.{0,120})",
         sample="Exception: Capture cuda graph failed: HIP error: out of memory",
         source="https://github.com/sgl-project/sglang/pull/5893",
+        about="service",
+    ),
+    Kind(
+        name="gpu-kernel-name",
+        needles=("Kernel Name: ",),
+        pattern=r"Kernel Name: (?P<kernel>(?:_ZNK?\d*(?P<mangled>aiter|ck_tile|2ck)\w*|(?P<tensile>Cijk_)\w+|(?P<triton>triton_\w+)|\w+))",
+        sample="Kernel Name: _ZN5aiter50fmoe_bf16_blockscaleFp8_g1u1_vs_silu_1tg_ps_32x256E",
+        source="https://github.com/ROCm/rocm-systems/blob/develop/projects/clr/rocclr/device/rocm/rocdevice.cpp",
+        level="notice",
+        about="service",
+    ),
+    Kind(
+        name="amdsmi-file-error",
+        needles=("AMDSMI_STATUS_FILE_ERROR", "AMDSMI_STATUS_NO_PERM", "RSMI_STATUS_FILE_ERROR", "RSMI_STATUS_PERMISSION"),
+        pattern=r"(?P<error>(?:AMDSMI_STATUS_(?:FILE_ERROR|NO_PERM)|RSMI_STATUS_(?:FILE_ERROR|PERMISSION))\w*)",
+        sample="AmdSmiLibraryException: Error code: 14 | AMDSMI_STATUS_FILE_ERROR",
+        source="https://github.com/ROCm/amdsmi/blob/amd-mainline/include/amd_smi/amdsmi.h",
         about="service",
     ),
 )  # fmt: skip

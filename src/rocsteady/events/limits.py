@@ -79,8 +79,9 @@ KINDS = (
     ),
     Kind(
         name="mlock-refused",
-        needles=("RLIMIT_MEMLOCK", "failed to mlock", "memlock"),
-        pattern=r"failed to mlock (?P<bytes>\d+)-byte buffer.*|Try increasing RLIMIT_MEMLOCK|(?:max locked memory|memlock).{0,60}(?:too (?:low|small)|exceed)",
+        needles=("RLIMIT_MEMLOCK", "failed to mlock", "memlock", "max locked memory", "ulimit -l"),
+        pattern=r"failed to mlock (?P<bytes>\d+)-byte buffer.*|Try increasing RLIMIT_MEMLOCK"
+        r"|(?:cannot|failed|unable|error).{0,80}(?:max locked memory|ulimit -l).{0,40}unlimited|(?:max locked memory|memlock).{0,60}(?:too (?:low|small)|exceed)",
         more=r"Try increasing RLIMIT_MEMLOCK",
         more_limit=2,
         sample="warning: failed to mlock 4370432-byte buffer (after previously locking 0 bytes): Cannot allocate memory",

@@ -10,7 +10,7 @@ from rocsteady.events.kinds import Kind
 _CUDA_LIBS = r"lib(?:cuda|cudart|cublas(?:Lt)?|cudnn\w*|nccl|nvrtc|cusparse(?:Lt)?|cufft|curand|cusolver|nvJitLink|cupti|nvidia-ml)"
 _ROCM_LIBS = (
     r"lib(?:amdhip64|hsa-runtime64|rocblas|hipblas(?:lt)?|MIOpen|rccl|hiprtc|rocsolver|rocsparse|hipsparse(?:lt)?|hipfft"
-    r"|rocfft|hipsolver|hiprand|rocrand|rocm_smi64|amd_smi|amd_comgr|roctx64|roctracer64|rocprofiler-\w+)"
+    r"|rocfft|hipsolver|hiprand|rocrand|hsakmt|rocm_smi64|amd_smi|amd_comgr|roctx64|roctracer64|rocprofiler-\w+)"
 )
 
 KINDS = (
@@ -71,6 +71,7 @@ KINDS = (
         name="rocm-symbol-undefined",
         needles=("undefined symbol:", "undefined reference"),
         pattern=r"(?P<library>[\w.+/-]+\.so[\w.]*): undefined (?:symbol|reference to):? ?`?(?P<symbol>(?:hsa_|hip[A-Z]|rsmi_|amdsmi_|nccl|rocblas_|hipblas|miopen|amd_comgr)\w+)"
+        r"|(?P<library2>(?:/opt/rocm[\w.-]*/\S*)?" + _ROCM_LIBS + r"\.so[\w.]*): undefined symbol: (?P<symbol2>_Z\w+)"
         r"(?:[,@] ?(?:version )?(?P<version>[\w.]+))?",
         sample=(
             "AttributeError: /opt/rocm-7.0.1/lib/libamd_smi.so: undefined symbol: amdsmi_get_gpu_partition_metrics_info",
@@ -110,6 +111,14 @@ KINDS = (
         sample="ModuleNotFoundError: No module named 'aiter'",
         source="https://github.com/sgl-project/sglang/issues/9603",
         level="notice",
+        about="service",
+    ),
+    Kind(
+        name="python-module-missing-fatal",
+        needles=("ModuleNotFoundError: No module named",),
+        pattern=r"^(?:\w+: )?ModuleNotFoundError: No module named '(?P<package>(?!libtpu|intel_extension|module_)\w+)[\w.]*'",
+        sample="ModuleNotFoundError: No module named 'yaml'",
+        source="https://docs.python.org/3/library/exceptions.html",
         about="service",
     ),
     Kind(

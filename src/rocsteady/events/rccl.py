@@ -244,7 +244,7 @@ KINDS = (
     Kind(
         name="rccl-duplicate-gpu",
         needles=("Duplicate GPU detected",),
-        pattern=r"Duplicate GPU detected ?: rank (?P<rank>\d+) and rank (?P<other>\d+) both on (?:CUDA|HIP) device (?P<busid>\w+)",
+        pattern=r"Duplicate GPU detected ?: rank (?P<rank>\d+) and rank (?P<other>\d+) both on (?:CUDA|HIP) device(?: (?P<busid>\w+))?",
         sample="n1:8:9 [0] src/init.cc:780 NCCL WARN Duplicate GPU detected : rank 0 and rank 1 both on CUDA device 43000",
         source=_RCCL + "init.cc",
         about="node",

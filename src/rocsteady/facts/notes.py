@@ -112,9 +112,15 @@ def _known(section: Section, index: int, key: str, value: str) -> Iterator[Row]:
             name, _, setting = word.partition("=")
             yield section.fact(f"kernel.command_line[{name}]", setting, index, rank=0)
     elif key == "secure boot":
-        state = {"enabled": True, "on": True, "yes": True, "disabled": False, "off": False, "no": False}.get(
-            value.lower()
-        )
+        state = {
+            "enabled": True,
+            "active": True,
+            "on": True,
+            "yes": True,
+            "disabled": False,
+            "off": False,
+            "no": False,
+        }.get(value.lower())
         if state is not None:
             yield section.fact("kernel.secure_boot", state, index, rank=0)
     elif re.fullmatch(r"/dev/\S+", key) and re.match(r"(?:missing|absent|not there|does not exist|not present)", value):

@@ -9,6 +9,7 @@ from rocsteady.facts import (
     container_run,
     engine_launch,
     environment,
+    grub,
     hip_tools,
     issue_form,
     kernel_modules_text,
@@ -52,5 +53,6 @@ TEXT_READERS: tuple[TextReader, ...] = (
     machine_text.READER,
     package_lists.READER,
     pasted_files.READER,
+    grub.READER,
     uname.READER,
 )
