@@ -33,6 +33,8 @@ TITLE = 160
 CAUSE = 600
 EVIDENCE = 24
 TIMELINE = 200
+SURE = 0.6
+"""Above this a cause means "act on it" (the JSON contract)."""
 
 
 def diagnose(
@@ -131,7 +133,9 @@ def _unexplained(log: EventLog, used: set[tuple[str, int | None]]) -> tuple[Unex
 
 
 def _missing(unknown: list[Open], ranked: list[Ranked]) -> tuple[Gap, ...]:
-    """What was not there but would decide a mode that a finding points to."""
+    """What was not there but would decide a mode near the findings; nothing where a cause is already sure."""
+    if any(r.role == "cause" and r.match.confidence > SURE for r in ranked):
+        return ()
     wanted = {slug for r in ranked for slug in r.match.mode.explains}
     gaps: dict[str, Gap] = {}
     for item in unknown:
