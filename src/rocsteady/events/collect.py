@@ -224,7 +224,7 @@ class Collector:
         wrong = LOOKS_WRONG.search(message)
         if wrong is None or LOOKS_RIGHT.search(message) or request(message, wrong.start()):
             return
-        shape = _NUMBERS.sub("#", message)[:160]
+        shape = _NUMBERS.sub("#", message[:QUOTE])[:160]
         if shape not in self._shapes and len(self._shapes) >= GROUPS:
             shape = OTHER_SHAPES
         known = self._shapes.get(shape)

@@ -159,13 +159,9 @@ class Scanner:
             if current is None or at >= current.end:
                 if current is not None:
                     yield current
-                start = data.rfind(b"\n", 0, at) + 1
+                start, end = _bounds(data, at)
                 if start >= cut:
                     return
-                end = data.find(b"\n", at)
-                end = len(data) if end < 0 else end
-                if end - start > LONGEST_LINE:
-                    start, end = max(start, at - LONGEST_LINE // 2), min(end, at + LONGEST_LINE // 2)
                 current = Hit(start, end, set())
             current.kinds |= self._owners[needle]
         if current is not None:
@@ -191,6 +187,18 @@ class Scanner:
     def unexplained(self) -> tuple[Unexplained, ...]:
         """Groups of unknown error-like lines, first seen first."""
         return self._collector.unexplained()
+
+
+def _bounds(data: bytes, at: int) -> tuple[int, int]:
+    """Start and end of the line around ``at``; of a very long line only a part, and no more is searched than that."""
+    newline = data.rfind(b"\n", max(0, at - LONGEST_LINE), at)
+    start = newline + 1 if newline >= 0 or at <= LONGEST_LINE else at - LONGEST_LINE // 2
+    end = data.find(b"\n", at, at + LONGEST_LINE)
+    if end < 0:
+        end = min(len(data), at + LONGEST_LINE)
+    if end - start > LONGEST_LINE:
+        start, end = max(start, at - LONGEST_LINE // 2), min(end, at + LONGEST_LINE // 2)
+    return start, end
 
 
 def _forms(needle: str) -> tuple[str, ...]:
