@@ -142,8 +142,11 @@ def gpus_of(nodes: Iterable[TopologyNode]) -> tuple[KfdGpu, ...]:
     return tuple(sorted(gpus, key=lambda g: g.bdf))
 
 
-def read_topology(fs: HostFS, *, caches: bool = True) -> Topology | Gap:
-    """The whole topology; a Gap where KFD is not there. ``caches=False`` leaves out what never changes."""
+def read_topology(fs: HostFS, *, caches: bool = True, links: bool = True) -> Topology | Gap:
+    """The whole topology; a Gap where KFD is not there. ``caches=False`` leaves out what never changes.
+
+    ``links=False`` leaves out the links: with 64 partitions they are some four thousand files.
+    """
     try:
         names = fs.names(f"{TOPOLOGY}/nodes")
     except ReadError as error:
@@ -153,7 +156,7 @@ def read_topology(fs: HostFS, *, caches: bool = True) -> Topology | Gap:
     nodes: list[TopologyNode] = []
     for number in sorted(int(n) for n in names if n.isascii() and n.isdigit() and len(n) < 7):
         folder = Folder(fs, f"{TOPOLOGY}/nodes/{number}")
-        nodes.append(_node(folder, number, caches))
+        nodes.append(_node(folder, number, caches, links))
         gaps.extend(g for g in folder.gaps if not nodes[-1].hidden)
         if nodes[-1].hidden:
             gaps.append(Gap(folder.path, "denied: the device cgroup hides this GPU"))
@@ -166,7 +169,12 @@ def read_topology(fs: HostFS, *, caches: bool = True) -> Topology | Gap:
     )
 
 
-def _node(folder: Folder, number: int, caches: bool) -> TopologyNode:
+def read_io_links(fs: HostFS, node: int) -> tuple[KfdLink, ...]:
+    """Links of one node."""
+    return _links(Folder(fs, f"{TOPOLOGY}/nodes/{node}"), "io_links")
+
+
+def _node(folder: Folder, number: int, caches: bool, links: bool) -> TopologyNode:
     properties = folder.parsed("properties", parse_numbers)
     hidden = properties is None and any(g.why.startswith("denied") for g in folder.gaps)
     if hidden:
@@ -196,8 +204,8 @@ def _node(folder: Folder, number: int, caches: bool) -> TopologyNode:
         properties=properties or {},
         banks=tuple(banks),
         caches=tuple(found),
-        io_links=_links(folder, "io_links"),
-        p2p_links=_links(folder, "p2p_links"),
+        io_links=_links(folder, "io_links") if links else (),
+        p2p_links=_links(folder, "p2p_links") if links else (),
     )
 
 

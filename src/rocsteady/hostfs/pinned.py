@@ -31,6 +31,7 @@ class PinnedFS(HostFS):
     def __init__(self, root: Path | str, opener: Opener = open_regular) -> None:
         super().__init__(DirectoryStore(Path(root), opener), live=False)
         self._root = str(root).rstrip("/")
+        self._inside = os.path.realpath(root).rstrip("/") + "/"
         self._opener = opener
         self._folders: dict[str, str] = {}
         self._regular: set[str] = set()
@@ -57,7 +58,7 @@ class PinnedFS(HostFS):
         except OSError as error:
             if error.errno != errno.ELOOP:
                 raise
-            full = self._full(resolve(self.store, path))
+            full = self._full(self.real(path))
             fd = self._opener(full)
         try:
             if full not in self._regular:
@@ -101,8 +102,28 @@ class PinnedFS(HostFS):
         if place is None:
             if len(self._folders) >= MOST_FOLDERS:
                 self.forget()
-            place = self._folders[folder] = self._full(resolve(self.store, folder))
+            place = self._folders[folder] = self._full(self.real(folder))
         return place
+
+    def real(self, path: str) -> str:
+        """The path with all links followed, inside the root.
+
+        The kernel follows links faster than we can; where its answer is outside the root (an absolute link in a tree
+        of another machine) ours is taken.
+        """
+        try:
+            fd = os.open(f"{self._root}/{path}", os.O_PATH | os.O_CLOEXEC)
+        except (OSError, ValueError):
+            return resolve(self.store, path)
+        try:
+            there = os.readlink(f"/proc/self/fd/{fd}")
+        except OSError:
+            return resolve(self.store, path)
+        finally:
+            os.close(fd)
+        if there.startswith(self._inside) and not there.endswith(" (deleted)") and ".." not in path:
+            return there[len(self._inside) :]
+        return resolve(self.store, path)
 
     def _full(self, real: str) -> str:
         return "/".join((self._root, *parts_of(real)))

@@ -26,6 +26,7 @@ from rocsteady.events.kinds import Kind
 from rocsteady.events.scan import Scanner
 from rocsteady.exporter.batch import Batch
 from rocsteady.exporter.collectors.cards import Cards, key
+from rocsteady.exporter.memory import give_back
 from rocsteady.facts.parse_file import Folder, gap_of, parse_float
 from rocsteady.hostfs import HostFS
 from rocsteady.hostfs.kernel_log import KernelLog
@@ -103,6 +104,7 @@ class KernelLogCollector:
     def _count(self, text: bytes) -> None:
         if self._scanner is None:
             self._scanner = Scanner(KINDS, datetime.now(UTC).year)
+            give_back()
         self._scanner.fresh()
         self._scanner.scan(self._log.path, io.BytesIO(text))
         now = time.time()

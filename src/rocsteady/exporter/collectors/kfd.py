@@ -21,6 +21,7 @@ from rocsteady.facts.kfd_topology import (
     TopologyNode,
     gpus_of,
     node_bdf,
+    read_io_links,
     read_topology,
 )
 from rocsteady.facts.parse_file import Folder
@@ -28,9 +29,9 @@ from rocsteady.hostfs import HostFS
 from rocsteady.metrics import gpu_setup as m
 from rocsteady.model import Gap
 
-EVERY = 60.0
-"""Seconds between two readings of the topology: it changes with partition modes and hot-plug only, and its
-generation number is looked at each time."""
+EVERY = 600.0
+"""Seconds between two readings of the topology: it changes with partition modes and hot-plug only, and its generation
+number, which the driver raises each time, is looked at in each scrape. The rest is for a driver that was reloaded."""
 MILLI = 1e-3
 MEGA = 1e6
 NANO = 1e-9
@@ -74,7 +75,7 @@ class KfdCollector:
 
     def _topology(self) -> None:
         self._last, self._places, self._banks = Batch(), {}, []
-        topology = read_topology(self._fs, caches=False)
+        topology = read_topology(self._fs, caches=False, links=False)
         if isinstance(topology, Gap):
             if not topology.why.startswith("absent"):
                 self._last.gap(topology)
@@ -107,7 +108,7 @@ class KfdCollector:
                 path = f"sys/class/kfd/kfd/topology/nodes/{node.id}/mem_banks/{number}"
                 self._banks.append((path, gpu, partition))
         if partition == "0":
-            for link in node.io_links:
+            for link in read_io_links(self._fs, node.id):
                 kind = "xgmi" if link.type == XGMI else "pcie"
                 peer = peers.get(link.node_to, str(link.node_to))
                 if peer == gpu:
