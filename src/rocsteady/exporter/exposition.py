@@ -7,6 +7,8 @@ which does not change from scrape to scrape. A test holds both against each othe
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rocsteady.exporter.batch import usable
 from rocsteady.metrics import METRICS, PREFIX, Metric
 
@@ -19,14 +21,15 @@ Samples = dict[Metric, dict[tuple[str, ...], float]]
 class TextWriter:
     """Writes scrapes, remembering the heads of series."""
 
-    def __init__(self) -> None:
+    def __init__(self, metrics: Sequence[Metric] = METRICS) -> None:
+        self._metrics = metrics
         self._heads: dict[Metric, dict[tuple[str, ...], str]] = {}
         self._kept = 0
 
     def text(self, samples: Samples) -> str:
         """One scrape, metrics in the order of the registry."""
         out: list[str] = []
-        for metric in METRICS:
+        for metric in self._metrics:
             series = samples.get(metric)
             if series:
                 self._family(metric, metric, series, out)

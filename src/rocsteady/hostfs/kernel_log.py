@@ -12,6 +12,7 @@ import errno
 import os
 import re
 import stat
+from collections.abc import Callable
 from pathlib import Path
 
 from rocsteady.hostfs.store import DirectoryStore, Opener, open_regular, resolve, wrapped
@@ -30,12 +31,23 @@ MOST_RECORDS = 200_000
 
 
 class KernelLog:
-    """New text at each ``poll``. ``bytes_read``, ``overruns``, ``rotations`` count since it was made."""
+    """New text at each ``poll``. ``bytes_read``, ``overruns``, ``rotations`` count since it was made.
 
-    def __init__(self, root: Path | str, opener: Opener = open_regular) -> None:
+    ``read`` and ``kmsg`` (device number) are parameters for tests: nobody can make /dev/kmsg overrun at will.
+    """
+
+    def __init__(
+        self,
+        root: Path | str,
+        opener: Opener = open_regular,
+        read: Callable[[int, int], bytes] = os.read,
+        kmsg: int = KMSG,
+    ) -> None:
         self._store = DirectoryStore(Path(root), opener)
         self._root = str(root).rstrip("/")
         self._opener = opener
+        self._read = read
+        self._kmsg = kmsg
         self._fd: int | None = None
         self._device = False
         self._pending = b""
@@ -78,7 +90,7 @@ class KernelLog:
                     denied = denied or wrapped(path, error)
                 continue
             found = os.fstat(fd)
-            device = stat.S_ISCHR(found.st_mode) and found.st_rdev == KMSG
+            device = stat.S_ISCHR(found.st_mode) and found.st_rdev == self._kmsg
             if not device and not stat.S_ISREG(found.st_mode):
                 os.close(fd)
                 continue
@@ -95,7 +107,7 @@ class KernelLog:
         out: list[bytes] = []
         for _ in range(MOST_RECORDS):
             try:
-                record = os.read(self._fd, LONGEST)
+                record = self._read(self._fd, LONGEST)
             except BlockingIOError:
                 break
             except OSError as error:
@@ -132,7 +144,7 @@ class KernelLog:
         assert self._fd is not None
         parts = [self._pending]
         try:
-            while part := os.read(self._fd, BLOCK):
+            while part := self._read(self._fd, BLOCK):
                 parts.append(part)
                 self._offset += len(part)
         except OSError as error:

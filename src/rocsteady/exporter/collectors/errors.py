@@ -6,12 +6,10 @@ import re
 
 from rocsteady.exporter.batch import Batch
 from rocsteady.exporter.collectors.cards import Cards, key
-from rocsteady.facts.gpu_metrics import Metrics, read_metrics
 from rocsteady.facts.parse_file import Folder
 from rocsteady.facts.pci import parse_aer, read_link
 from rocsteady.facts.ras import read_ras
 from rocsteady.facts.retired_pages import read_retired_pages
-from rocsteady.facts.tree_gpus import LINK_DOWN, LINK_UP
 from rocsteady.facts.xgmi import read_xgmi
 from rocsteady.hostfs import HostFS
 from rocsteady.metrics import gpu_errors as m
@@ -113,23 +111,9 @@ class XgmiCollector:
                 if xgmi.links:
                     batch.add(m.XGMI_LINKS, sum(xgmi.links), gpu, "wired")
             batch.gaps(folder.gaps)
-            table = read_metrics(self._fs, place.path)
-            if isinstance(table, Metrics):
-                _states(batch, gpu, table)
 
     def close(self) -> None:
         """Nothing is held."""
-
-
-def _states(batch: Batch, gpu: str, table: Metrics) -> None:
-    states = table.array("xgmi_link_status")
-    if not states:
-        return
-    for link, state in enumerate(states):
-        if state in (LINK_UP, LINK_DOWN):
-            batch.add(m.XGMI_STATE, int(state == LINK_UP), gpu, str(link))
-    batch.add(m.XGMI_LINKS, states.count(LINK_UP), gpu, "up")
-    batch.add(m.XGMI_LINKS, states.count(LINK_DOWN), gpu, "down")
 
 
 def text(value: object) -> str:

@@ -10,7 +10,6 @@ from rocsteady.exporter.collectors.cards import Cards, key
 from rocsteady.exporter.collectors.errors import text
 from rocsteady.facts import dpm
 from rocsteady.facts.drm_device import AmdgpuCard, read_card
-from rocsteady.facts.gpu_metrics import Metrics, read_metrics
 from rocsteady.hostfs import HostFS
 from rocsteady.metrics import gpu_sensors
 from rocsteady.metrics import gpu_setup as m
@@ -47,9 +46,6 @@ class SetupCollector:
             for place in places:
                 gpu = key(place)
                 add_card(fresh, gpu, read_card(self._fs, place))
-                table = read_metrics(self._fs, place.path)
-                if isinstance(table, Metrics):
-                    fresh.add(m.TABLE_INFO, 1, gpu, table.version)
             self._last, self._read_at, self._known = fresh, now, known
         batch.samples.update(self._last.samples)
         batch.gaps(self._last.notes)

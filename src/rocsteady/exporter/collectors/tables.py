@@ -8,8 +8,10 @@ from rocsteady.exporter.batch import Batch
 from rocsteady.exporter.collectors.cards import Cards, key
 from rocsteady.facts.gpu_metrics import Metrics, board_temperatures, read_metrics, throttle_reasons
 from rocsteady.facts.gpu_metrics_layout import layouts
+from rocsteady.facts.tree_gpus import LINK_DOWN, LINK_UP
 from rocsteady.hostfs import HostFS
-from rocsteady.metrics import METRICS, Field, Metric
+from rocsteady.metrics import METRICS, Field, Metric, gpu_setup
+from rocsteady.metrics import gpu_errors as e
 from rocsteady.metrics import gpu_sensors as m
 from rocsteady.model import Gap
 
@@ -19,7 +21,6 @@ CLOCKS = (
     ("dclk", ("current_dclk0", "current_dclk0s")), ("vclk1", ("current_vclk1",)), ("dclk1", ("current_dclk1",)),
     ("fabric", ("current_fclk",)),
 )  # fmt: skip
-LIGHT_LOAD = "0 bytes"
 BOARD_TABLES = ("gpuboard_temp", "baseboard_temp")
 
 
@@ -81,7 +82,9 @@ def add_table(batch: Batch, gpu: str, table: Metrics) -> None:
                         batch.add(metric, value * scale, gpu, *field.labels, str(index))
             elif values[0] is not None:
                 batch.add(metric, values[0] * scale, gpu, *field.labels)
+    batch.add(gpu_setup.TABLE_INFO, 1, gpu, table.version)
     _clocks(batch, gpu, table)
+    _links(batch, gpu, table)
     stacks = [value for value in table.base_array("temperature_hbm") if value is not None]
     if len(stacks) > 1:
         batch.add(m.HBM_GRADIENT, max(stacks) - min(stacks), gpu)
@@ -113,3 +116,14 @@ def _clocks(batch: Batch, gpu: str, table: Metrics) -> None:
             values = [value for value in table.base_array(name) if value is not None]
             if values:
                 batch.add(m.CLOCK, max(values), gpu, domain)
+
+
+def _links(batch: Batch, gpu: str, table: Metrics) -> None:
+    states = table.array("xgmi_link_status")
+    if not states:
+        return
+    for link, state in enumerate(states):
+        if state in (LINK_UP, LINK_DOWN):
+            batch.add(e.XGMI_STATE, int(state == LINK_UP), gpu, str(link))
+    batch.add(e.XGMI_LINKS, states.count(LINK_UP), gpu, "up")
+    batch.add(e.XGMI_LINKS, states.count(LINK_DOWN), gpu, "down")
