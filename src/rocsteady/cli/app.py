@@ -14,6 +14,7 @@ from rocsteady.cli import (
     lab_command,
     metrics_command,
     plan_command,
+    port_command,
     snapshot_command,
 )
 
@@ -35,6 +36,7 @@ exporter_command.register(app)
 metrics_command.register(app)
 demo_command.register(app)
 config_command.register(app)
+port_command.register(app)
 
 
 @app.callback()

@@ -1,0 +1,30 @@
+"""Which file is a build file, and the pass that reads it."""
+
+from __future__ import annotations
+
+from pathlib import PurePosixPath
+
+from rocsteady.port import cmake, makefile, setup_script
+from rocsteady.port.build_text import BuildText
+from rocsteady.port.context import Options, ProjectFacts
+
+_PASSES = {"cmake": cmake.convert, "make": makefile.convert, "setup": setup_script.convert}
+_MAKE_NAMES = {"makefile", "gnumakefile", "makefile.in", "makefile.am", "common.mk"}
+
+
+def kind_of(path: str) -> str:
+    """cmake, make, setup or source, from the file's name."""
+    pure = PurePosixPath(path)
+    name = pure.name.lower()
+    if name.endswith("cmakelists.txt") or name.endswith((".cmake", ".cmake.in")):
+        return "cmake"
+    if name in _MAKE_NAMES or name.endswith((".mk", ".mak")) or name.startswith("makefile."):
+        return "make"
+    if name in {"setup.py", "pyproject.toml"}:
+        return "setup"
+    return "source"
+
+
+def convert(text: str, path: str, kind: str, options: Options, project: ProjectFacts) -> BuildText:
+    """Run the pass of a kind of build file."""
+    return _PASSES[kind](text, path, options, project)

@@ -1,0 +1,155 @@
+"""API names: renamed by the tables, left alone where the program defines them, listed where HIP has none."""
+
+from __future__ import annotations
+
+from rocsteady.port import mapping
+from rocsteady.port.context import Context, Unconverted
+from rocsteady.port.mapping import Name
+from rocsteady.port.rules import by_name, by_prefix
+from rocsteady.port.tokens import Kind
+
+# Functions of runtime and driver that return no status, so that nothing is discarded by a bare call.
+_NO_STATUS = {"cudaGetErrorString", "cudaGetErrorName", "cudaCreateChannelDesc", "cudaSetupArgument"}
+_STATUS_FAMILIES = {"runtime", "driver"}
+_FAMILY_RULE = {"cudnn": "library-cudnn", "nvml": "library-nvml"}
+_OTHER_PASSES = frozenset(
+    [
+        "nvcuda",
+        "__syncwarp",
+        "__activemask",
+        "__ballot_sync",
+        "__any_sync",
+        "__all_sync",
+        "__match_any_sync",
+        "__match_all_sync",
+        "__shfl_sync",
+        "__shfl_up_sync",
+        "__shfl_down_sync",
+        "__shfl_xor_sync",
+        "CUDA_VERSION",
+        "__CUDACC__",
+        "__CUDA_ARCH__",
+    ]
+)
+
+
+def convert_names(context: Context) -> None:
+    """Rename every API name of the file that is not the program's own."""
+    table, source = mapping.names(), context.source
+    noted: set[str] = set()
+    for word in source.uses.keys() & table.keys():
+        name = table[word]
+        if name.state == "same" or word in _OTHER_PASSES:
+            continue
+        for index in source.uses[word]:
+            if index in context.handled:
+                continue
+            if is_own(context, word, index):
+                if word not in noted and any(own.index == index for own in context.scope.own.get(word, ())):
+                    noted.add(word)
+                    context.note("own-name", index)
+                continue
+            _convert_one(context, name, index)
+
+
+def is_own(context: Context, word: str, index: int) -> bool:
+    """Does the name at `index` belong to the program, not to CUDA?"""
+    source, scope = context.source, context.scope
+    before = source.word(index - 1)
+    if before in {".", "->"}:
+        return True
+    if word in context.project.own_macros:
+        return True
+    if before == "::" and index > 1 and source.code[index - 2].kind is Kind.IDENT:
+        qualifier = source.word(index - 2)
+        return qualifier not in mapping.names() and not _keyword_before(qualifier)
+    owns = scope.own.get(word)
+    if not owns:
+        return False
+    if any(own.index == index for own in owns):
+        return True
+    if before == "::":
+        return any(not own.path and own.kind == "function" for own in owns)
+    here = scope.path(index)
+    for own in owns:
+        if own.kind == "macro" or (
+            here[: len(own.path)] == own.path and (own.path or own.kind in {"function", "type"})
+        ):
+            return True
+        if own.kind == "variable" and not own.path and _same_function(context, own.index, index):
+            return True
+        if own.path and "::".join(own.path) in scope.opened:
+            return True
+    return False
+
+
+def _keyword_before(word: str) -> bool:
+    return word in {"return", "case", "else", "throw", "co_return"}
+
+
+def _same_function(context: Context, first: int, second: int) -> bool:
+    one, two = context.structure.function_at(first), context.structure.function_at(second)
+    return one is two
+
+
+def _convert_one(context: Context, name: Name, index: int) -> None:
+    source = context.source
+    if not name.hip or name.state == "unsupported":
+        if name.family == "device" and not _device_use(context, name, index):
+            return
+        if _spoken_for(name.cuda):
+            return
+        context.unconverted.append(Unconverted(source.line_of(index), name.cuda))
+        context.families[name.family] = context.families.get(name.family, 0) + 1
+        context.note(_FAMILY_RULE.get(name.family, "no-equivalent"), index, name.cuda)
+        return
+    hip = _spelled(context, name)
+    text = hip
+    if (
+        name.family in _STATUS_FAMILIES
+        and name.kind == "function"
+        and name.cuda not in _NO_STATUS
+        and source.is_call(index)
+        and source.statement_start(index)
+        and source.word(source.match[index + 1] + 1) == ";"
+    ):
+        text = f"(void){hip}"  # hipError_t is marked nodiscard
+    if context.replace(index, index, text, "api-name"):
+        context.converted += 1
+        context.families[name.family] = context.families.get(name.family, 0) + 1
+        if name.header:
+            context.needs.add(name.header)
+    context.handled.add(index)
+    if name.family in _FAMILY_RULE:
+        context.note(_FAMILY_RULE[name.family], index, name.cuda)
+    elif name.state == "review" and not name.cuda.startswith("__"):
+        context.note("api-review", index, f"{name.cuda} became {name.hip}")
+    elif name.hip_since and not context.options.rocm_at_least(name.hip_since):
+        context.note("api-newer-rocm", index, f"{name.hip} is known from HIP {name.hip_since} on")
+
+
+def _spoken_for(word: str) -> bool:
+    """Does a rule of its own, or a pass on warps and tensor cores, deal with the name?"""
+    return word in _OTHER_PASSES or word in by_name() or any(word.startswith(prefix) for prefix, _ in by_prefix())
+
+
+def _device_use(context: Context, name: Name, index: int) -> bool:
+    """Only calls of intrinsics count; many words of NVIDIA's device headers are parameter names."""
+    return (
+        name.kind == "function"
+        and context.source.is_call(index)
+        and name.cuda.startswith(("__", "atomic", "tex", "surf"))
+    )
+
+
+def _spelled(context: Context, name: Name) -> str:
+    """The HIP spelling for the target release."""
+    # hipBLAS 2 (ROCm 6) keeps the calls with hipDataType arguments under a _v2 name; hipBLAS 3 made them the plain ones.
+    if name.hip in _HIPBLAS_V2 and context.options.rocm_at_least("6.0") and not context.options.rocm_at_least("7.0"):
+        return f"{name.hip}_v2"
+    return name.hip
+
+
+_HIPBLAS_V2 = frozenset(
+    {"hipblasGemmEx", "hipblasGemmBatchedEx", "hipblasGemmStridedBatchedEx", "hipblasTrsmEx", "hipblasAxpyEx", "hipblasDotEx", "hipblasDotcEx", "hipblasNrm2Ex", "hipblasRotEx", "hipblasScalEx"}
+)  # fmt: skip
