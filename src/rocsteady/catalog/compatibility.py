@@ -82,6 +82,8 @@ def _os(c: Combination, release: Release, tables: Compat) -> Row:
     if not release.systems:
         return Row(pair, "unknown", f"no list of operating systems for ROCm {release.version} was found")
     name, version = system_of(c.os)
+    if not version:
+        return Row(pair, "unknown", f"{c.os}: no version of the operating system given")
     same = [s for s in release.systems if _same_name(s.name, name)]
     for system in same:
         if covers(system.version, version):

@@ -163,4 +163,19 @@ KINDS = (
         "Failed to get user name to check for video group membership",
         "https://github.com/ROCm/legacy-rocm-build/issues/1798",
     ),
+    Kind(
+        name="host-boot-remark",
+        needles=(
+            "DMI not present or invalid",
+            "no PMU driver",
+            "CPU model not supported",
+            "Command line: ",
+            "PANIC_ON_OOPS",
+        ),
+        pattern=r"DMI not present or invalid|no PMU driver|intel_pstate: CPU model not supported|(?:Kernel c|C)ommand line: ",
+        sample="[    0.000000] DMI not present or invalid.",
+        source="https://github.com/torvalds/linux/blob/master/drivers/firmware/dmi_scan.c",
+        level="noise",
+        about="node",
+    ),
 )
