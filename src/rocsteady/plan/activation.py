@@ -54,7 +54,8 @@ def forward_gib(shape: Shape, tokens: int, tp: int, width: float) -> Term:
 
 def sampler_gib(shape: Shape, engine: Engine, sequences: int) -> Term:
     """The dummy sampling run: ``sequences`` rows over the vocabulary."""
-    return amount("sampler.sort" if engine.sorts_in_sampler else "sampler.kernel", sequences * shape.vocab * 4 / GIB)
+    name = ("sampler.sort.rocm" if engine.rocm else "sampler.sort") if engine.sorts_in_sampler else "sampler.kernel"
+    return amount(name, sequences * shape.vocab * 4 / GIB)
 
 
 def encoder_gib(shape: Shape, limits: Limits, tp: int, width: float) -> Term:
@@ -102,11 +103,8 @@ def non_torch_gib(shape: Shape, engine: Engine, tp: int, gfx: str) -> Term:
     if engine.v0:
         return amount("non_torch.rocm.v0")
     instinct = gfx in INSTINCT
-    term = (
-        amount("non_torch.rocm.v1")
-        if tp == 1
-        else amount("non_torch.rocm.v1.tp.instinct" if instinct else "non_torch.rocm.v1.tp")
-    )
+    name = "non_torch.rocm.v1" + (".tp" if tp > 1 else "") + (".instinct" if instinct else "")
+    term = amount(name)
     if instinct and any(k.kind == "state" for k in shape.layers):
         term = term + amount("linear_kernels.instinct")
     if not instinct and not engine.at_least(0, 12):
