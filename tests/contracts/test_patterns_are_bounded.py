@@ -13,7 +13,27 @@ from rocsteady.facts.sections import Section, sections
 from rocsteady.hostfs.patterns import bounded
 from rocsteady.hostfs.redact import Redactor
 
-JUNK = ("a", "A_", " ", "0", "-", ".", "/", "é", "\t", "a=", "{", "a: ", "/dev/kfd: ", "\n", " \n")
+JUNK = (
+    "a",
+    "A_",
+    " ",
+    "0",
+    "-",
+    ".",
+    "/",
+    "é",
+    "\t",
+    "a=",
+    "{",
+    "a: ",
+    "/dev/kfd: ",
+    "ABC=1",
+    "ABC=1 ",
+    "-e ABC=1 ",
+    "a1:b2/c3 ",
+    "\n",
+    " \n",
+)
 LENGTH = 6000
 BUDGET = 1.0
 """Seconds of CPU; a pattern of linear cost takes milliseconds here, one of cubic cost minutes."""

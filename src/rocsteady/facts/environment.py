@@ -22,7 +22,7 @@ LINE = re.compile(
     rf"^\s*(?P<setter>{SETTER})?[\"']?(?P<name>{NAME})=(?P<value>(?!=).*?)[\"']?\s*(?:&& ?)?[\\,;]?\s*(?: #.*)?$"
 )
 SEVERAL = re.compile(
-    rf"^\s*(?P<setter>export |declare -x |ENV |env |Environment=)?(?P<pairs>(?:[\"']?{NAME}={VALUE}[\"']?\s*){{2,}})[\\;]?\s*$"
+    rf"^\s*(?P<setter>export |declare -x |ENV |env |Environment=)?(?P<pairs>(?:(?>[\"']?{NAME}={VALUE}[\"']?)(?:\s+|(?=[\\;]?$))){{2,}})[\\;]?\s*$"
 )
 OPTION = re.compile(rf"(?:\s|^)(?:-e|--env)(?:[ =])?[\"']?({NAME})=(\"[^\"]*\"|'[^']*'|[^\s\"']*)")
 LEADING = re.compile(
