@@ -1,6 +1,6 @@
 """Peak memory of `rocsteady diagnose` on inputs of growing size: it must not grow with the input.
 
-Measures the peak resident size (ru_maxrss of the process) and CPU time for a kernel log of the wanted size as a
+Measures the peak resident size (VmHWM of the process) and CPU time for a kernel log of the wanted size as a
 plain file, through a pipe, as .gz, as .zst, inside a .tar.zst beside a tree, and as one line without an end. All
 content is synthetic. Needs free disk of about twice the size in TMPDIR (or /var/tmp) for the piped and packed runs.
 """
@@ -31,7 +31,8 @@ MEASURE = (
     "sys.argv = ['rocsteady', *sys.argv[1:]]\n"
     "try:\n    runpy.run_module('rocsteady', run_name='__main__')\n"
     "finally:\n    use = resource.getrusage(resource.RUSAGE_SELF)\n"
-    "    sys.stderr.write(f'{use.ru_maxrss * 1024} {use.ru_utime + use.ru_stime}\\n')\n"
+    "    peak = int(open('/proc/self/status').read().split('VmHWM:')[1].split()[0]) * 1024\n"
+    "    sys.stderr.write(f'{peak} {use.ru_utime + use.ru_stime}\\n')\n"
 )
 
 
@@ -66,8 +67,9 @@ def tarred(log: Path, target: Path) -> Path:
 
 
 def one_line(target: Path, size: int) -> Path:
-    """A file without a line end."""
-    block = b"amdgpu error failed " * 52_429
+    """A file without a line end; one message that is known in each MB."""
+    message = b" amdgpu 0000:c1:00.0: amdgpu: [gfxhub0] page fault (src_id:0 ring:24 vmid:3 pasid:32770) "
+    block = b"x" * ((1 << 20) - len(message)) + message
     with target.open("wb") as out:
         for _ in range(max(1, size // len(block))):
             out.write(block)

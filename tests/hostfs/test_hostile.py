@@ -19,13 +19,20 @@ from rocsteady.model import Denied, TimedOut
 from tests.hostfs.archives import END, member, tar
 from tests.hostfs.node import GPU, write_node
 
-MEASURE = "import resource,sys,runpy; sys.argv=['rocsteady',*sys.argv[1:]]\ntry: runpy.run_module('rocsteady',run_name='__main__')\nfinally: sys.stderr.write('PEAK %d\\n' % resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+MEASURE = (
+    "import runpy, sys\n"
+    "sys.argv = ['rocsteady', *sys.argv[1:]]\n"
+    "try: runpy.run_module('rocsteady', run_name='__main__')\n"
+    "finally: sys.stderr.write('PEAK ' + open('/proc/self/status').read().split('VmHWM:')[1].split()[0] + '\\n')"
+)
+"""ru_maxrss would count the memory of the process that started this one."""
 
 
-def diagnose(*arguments: str, stdin: bytes = b"") -> tuple[int, str, str, int]:
+def diagnose(*arguments: str, stdin: Path | None = None) -> tuple[int, str, str, int]:
     """Exit code, standard output, standard error without the last line, peak memory in bytes."""
     command = [sys.executable, "-c", MEASURE, "diagnose", *arguments]
-    done = subprocess.run(command, input=stdin, capture_output=True, check=False, timeout=120)
+    with (stdin or Path(os.devnull)).open("rb") as source:
+        done = subprocess.run(command, stdin=source, capture_output=True, check=False, timeout=120)
     *errors, peak = done.stderr.decode().splitlines()
     assert "Traceback" not in done.stderr.decode()
     return done.returncode, done.stdout.decode(), "\n".join(errors), int(peak.removeprefix("PEAK ")) * 1024
@@ -45,7 +52,7 @@ def test_200_mb_on_one_line(tmp_path: Path, piped: bool) -> None:
         for number in range(200):
             file.write(b"x" * ((1 << 20) - len(message)) + (message if number == 100 else b"y" * len(message)))
     if piped:
-        code, out, _, peak = diagnose("-", "-f", "json", stdin=log.read_bytes())
+        code, out, _, peak = diagnose("-", "-f", "json", stdin=log)
     else:
         code, out, _, peak = diagnose(str(log), "-f", "json")
     assert code == 1 and "gpu-page-fault" in json.loads(out)["findings"][0]["slug"]
