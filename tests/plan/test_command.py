@@ -75,6 +75,11 @@ WRONG: list[tuple[list[str], str]] = [
     (["--model", "{config}", "--gpu", "MI300X", "--quantization", "magic"], "quantization"),
     (["--model", "{config}", "--gpu", "MI300X", "--max-model-len", "0"], "--max-model-len"),
     (["--model", "{config}", "--gpu", "MI300X", "--ep"], "--ep"),
+    (["--model", "{config}", "--gpu", "MI300X", "--kv-cache-dtype", "fp8_ds_mla"], "latent attention"),
+    (
+        ["--model", "{config}", "--gpu", "MI300X", "--max-num-batched-tokens", "64", "--max-num-seqs", "128"],
+        "--max-num-seqs 128",
+    ),
     (["--model", "{config}", "--gpu", "MI300X", "--users", "3"], "--context"),
     (["--model", "{config}", "--gpu", "MI300X", "--plot", "x.svg"], "--sweep"),
     (["--model", "{config}", "--gpu", "MI300X", "--explain", "{dir}/none.log"], "none.log"),

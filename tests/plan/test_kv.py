@@ -53,6 +53,14 @@ def test_kv_heads_are_replicated_when_tp_is_larger() -> None:
     assert planned(tp=8).cache.block_bytes == planned(tp=16).cache.block_bytes
 
 
+def test_expert_parallelism_divides_experts_over_dp_ranks() -> None:
+    alone = planned(DEEPSEEK, tp=1, dp=8, quantization="fp8")
+    spread = planned(DEEPSEEK, tp=1, dp=8, ep=True, quantization="fp8")
+    experts = sum(p.count for p in alone.shape.parts if p.role == "expert") / GIB
+    assert alone.weights.point - spread.weights.point == pytest.approx(experts * 7 / 8, rel=0.01)
+    assert alone.cache.block_bytes == spread.cache.block_bytes
+
+
 def test_pipeline_stages_hold_their_layers_only() -> None:
     assert planned(pp=4).cache.block_bytes == planned().cache.block_bytes / 4
 

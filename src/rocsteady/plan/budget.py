@@ -111,6 +111,13 @@ def budget_of(request: Request) -> Budget:
     tp, pp = request.tp, request.pp
     if tp > 1 and shape.heads % tp:
         raise InputError(f"--tp {tp} does not divide the {shape.heads} attention heads of {request.model}")
+    mla = any(k.kind == "mla" for k in shape.layers)
+    if not mla and shape.kv_heads % tp and tp % shape.kv_heads:
+        raise InputError(
+            f"--tp {tp}: the {shape.kv_heads} key-value heads of {request.model} are neither divided nor repeated by it"
+        )
+    if not mla and "ds_mla" in (request.kv_cache_dtype or ""):
+        raise InputError(f"--kv-cache-dtype {request.kv_cache_dtype}: {request.model} has no latent attention (MLA)")
     if pp > len(shape.layers):
         raise InputError(f"--pp {pp}: the model has {len(shape.layers)} layers")
     dtype = request.dtype if request.dtype and request.dtype != "auto" else shape.dtype
@@ -136,7 +143,27 @@ def budget_of(request: Request) -> Budget:
     scheme = scheme_of(request.config, request.quantization)
     if request.quantization and request.quantization.lower() not in ("none", "auto") and scheme is None:
         raise InputError(f"--quantization {request.quantization}: not known")
-    load = weights_on(shape, engine, scheme, dtype, tp, pp, shape.positions, device.gfx, request.weight_bytes)
+    if limits.batched_tokens < limits.sequences:
+        raise InputError(
+            f"--max-num-batched-tokens {limits.batched_tokens} is below --max-num-seqs {limits.sequences}: the engine refuses it"
+        )
+    stated = scheme.name if scheme is not None and scheme.sure else None
+    if request.quantization and stated and stated.split("_")[0].split("-")[0] not in request.quantization.lower():
+        notes.append(
+            f"the configuration states {stated}: planned so, --quantization {request.quantization} is not applied"
+        )
+    load = weights_on(
+        shape,
+        engine,
+        scheme,
+        dtype,
+        tp,
+        pp,
+        shape.positions,
+        device.gfx,
+        request.weight_bytes,
+        request.dp if request.ep else 1,
+    )
     notes += load.notes
     width = DTYPE_BYTES[dtype]
     activation = act.activation_gib(shape, engine, limits, tp, width, device.gfx)

@@ -99,11 +99,17 @@ class Load(msgspec.Struct, frozen=True):
 def weights_on(
     shape: Shape, engine: Engine, scheme: Scheme | None, dtype: str, tp: int, pp: int, positions: int, gfx: str,
     exact_bytes: int | None = None,
+    expert_ranks: int = 1,
 ) -> Load:  # fmt: skip
-    """GiB that the engine reports as loaded, by its own way of measuring."""
+    """GiB that the engine reports as loaded, by its own way of measuring.
+
+    ``expert_ranks``: DP ranks over which expert parallelism divides the experts as well.
+    """
     width = DTYPE_BYTES.get(dtype, 2.0)
     notes: list[str] = []
-    total = sum(_bytes(p, scheme, width, tp, pp, shape) for p in shape.parts)
+    total = sum(
+        _bytes(p, scheme, width, tp, pp, shape) / (expert_ranks if p.role == "expert" else 1) for p in shape.parts
+    )
     if exact_bytes is not None:
         planned = sum(_bytes(p, scheme, width, 1, 1, shape) for p in shape.parts) or 1.0
         total *= exact_bytes / planned
