@@ -196,3 +196,21 @@ def test_let_go_and_take_up_again(mi300x8: Path) -> None:
     exporter.resume()
     assert len(gpus(exporter.samples(), gpu_sensors.MEMORY_USED)) == 8
     exporter.close()
+
+
+def test_owner_of_a_process(node: Path) -> None:
+    pid = sorted((node / "sys/class/kfd/kfd/proc").iterdir())[0].name
+    group = node / "proc" / pid / "cgroup"
+    group.parent.mkdir(parents=True)
+    container = "0123456789abcdef" * 4
+    group.write_text(
+        "0::/kubepods.slice/kubepods-pod1f2e3d4c_0000_4000_8000_00000000abcd.slice/cri-containerd-"
+        + container
+        + ".scope\n"
+    )
+    samples = Exporter(Options(root=node, only=("kfd",))).samples()
+    pod = "1f2e3d4c-0000-4000-8000-00000000abcd"
+    assert samples[gpu_setup.PROCESS_OWNER] == {(pid, "0123456789ab", pod, ""): 1}
+    group.write_text("0::/system.slice/slurmstepd.scope/job_4711/step_0/user/task_0\n")
+    samples = Exporter(Options(root=node, only=("kfd",))).samples()
+    assert samples[gpu_setup.PROCESS_OWNER] == {(pid, "", "", "4711"): 1}

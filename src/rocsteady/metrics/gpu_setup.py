@@ -132,6 +132,11 @@ PROCESS_QUEUES = Metric(
     name="gpu_process_queues", kind="gauge", labels=("gpu", "partition", "pid", "kind"),
     source=f"{KFD}proc/*/queues/*/", read="kfd_processes: queues", help="User queues of a process by kind.",
 )  # fmt: skip
+PROCESS_OWNER = Metric(
+    name="gpu_process_owner_info", kind="info", labels=("pid", "container", "pod", "slurm_job"),
+    source="proc/*/cgroup", read="process_owner",
+    help="Container, pod (UID) and Slurm job of a process on a GPU: join on pid to have them as labels.",
+)  # fmt: skip
 CLIENT_TIME = Metric(
     name="gpu_client_engine_seconds_total", kind="counter", unit="seconds", labels=("gpu", "pid", "kind"),
     source="proc/*/fdinfo/*", read="drm_fdinfo: engines", since="Linux 5.14",
@@ -159,5 +164,5 @@ METRICS = (
     INFO, VBIOS, FIRMWARE, TABLE_INFO, MODE, PARTITIONS, PARTITION_RESOURCE, PARTITION_SHARED, PARTITION_INFO,
     PARTITION_MEMORY, PARTITION_USED, COMPUTE_UNITS, TOPOLOGY_VALUES, MEMORY_BUS, ECC, LINK_BANDWIDTH, LINK_WEIGHT,
     PERFORMANCE, RUNTIME, RESET_SUPPORTED, ISOLATION, PROCESSES, PROCESS_MEMORY, PROCESS_UNITS, PROCESS_EVICTED,
-    PROCESS_PAGES, PROCESS_QUEUES, CLIENT_TIME, CLIENT_MEMORY, STATE, STATE_REASON, STATE_AGE,
+    PROCESS_PAGES, PROCESS_QUEUES, PROCESS_OWNER, CLIENT_TIME, CLIENT_MEMORY, STATE, STATE_REASON, STATE_AGE,
 )  # fmt: skip

@@ -25,6 +25,7 @@ from rocsteady.facts.kfd_topology import (
     read_topology,
 )
 from rocsteady.facts.parse_file import Folder
+from rocsteady.facts.process_owner import ProcessOwner, read_owner
 from rocsteady.hostfs import HostFS
 from rocsteady.metrics import gpu_setup as m
 from rocsteady.model import Gap
@@ -32,6 +33,7 @@ from rocsteady.model import Gap
 EVERY = 600.0
 """Seconds between two readings of the topology: it changes with partition modes and hot-plug only, and its generation
 number, which the driver raises each time, is looked at in each scrape. The rest is for a driver that was reloaded."""
+NOBODY = ProcessOwner(None, None, None)
 MILLI = 1e-3
 MEGA = 1e6
 NANO = 1e-9
@@ -127,6 +129,11 @@ class KfdCollector:
         for process in processes:
             count.update({self._places.get(gpu_id, (f"kfd:{gpu_id}", "0"))[0] for gpu_id in process.gpus})
             self._process(batch, process)
+            owner = read_owner(self._fs, process.pid)
+            if not isinstance(owner, Gap) and owner != NOBODY:
+                batch.add(
+                    m.PROCESS_OWNER, 1, str(process.pid), text(owner.container), text(owner.pod), text(owner.slurm_job)
+                )
             clients = read_drm_clients(self._fs, process.pid)
             if isinstance(clients, Gap):
                 if not clients.why.startswith("absent"):
