@@ -123,4 +123,13 @@ KINDS = (
         source="https://github.com/huggingface/safetensors/blob/main/safetensors/src/tensor.rs",
         about="node",
     ),
+    Kind(
+        name='miopen-cache-malformed',
+        needles=('database disk image is malformed', 'SQLite database'),
+        pattern=r"(?P<error>database disk image is malformed|accessing SQLite database: database is locked)",
+        sample='src/include/miopen/kern_db.hpp:147: Internal error while accessing SQLite database: database disk image is malformed',
+        source='https://github.com/ROCm/MIOpen/issues/1878',
+        level='error',
+        about='service',
+    ),
 )  # fmt: skip

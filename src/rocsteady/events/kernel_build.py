@@ -194,4 +194,13 @@ KINDS = (
         source="https://github.com/pytorch/pytorch/issues/128039",
         about="service",
     ),
+    Kind(
+        name='target-does-not-compile',
+        needles=('generated when compiling for gfx',),
+        pattern=r"\d+ errors? generated when compiling for (?P<gfx>gfx\w+)",
+        sample='1 error generated when compiling for gfx1100.',
+        source='https://github.com/Dao-AILab/flash-attention/issues/1215',
+        level='error',
+        about='service',
+    ),
 )  # fmt: skip

@@ -120,4 +120,22 @@ KINDS = (
         source=_TREE + "arch/x86/kernel/cpu/mce/core.c",
         about="node",
     ),
+    Kind(
+        name="cpu-machine-check-fatal",
+        needles=("data fabric sync flood", "[Hardware Error]: System Fatal error", "_STATUS[-|UE", "_STATUS[Over|UE"),
+        pattern=r"(?P<what>data fabric sync flood|System Fatal error|MC(?P<bank>\d+)_STATUS\[(?:-|Over)\|UE)",
+        sample="[Hardware Error]: CPU:21 (19:21:0) MC5_STATUS[-|UE|MiscV|AddrV|PCC|TCC|SyndV|-|-|-]: 0xbea0000000000108",
+        source="https://github.com/CachyOS/linux-cachyos/issues/1038",
+        level="error",
+        about="node",
+    ),
+    Kind(
+        name="virtual-display-only",
+        needles=("SVGA II Adapter", "Virtio GPU", "QXL paravirtual", "Hyper-V virtual VGA"),
+        pattern=r"(?P<adapter>SVGA II Adapter|Virtio (?:1\.0 )?GPU|QXL paravirtual graphic card|Hyper-V virtual VGA)",
+        sample="       product: SVGA II Adapter",
+        source="https://github.com/ROCm/legacy-rocm-build/issues/1626",
+        level="notice",
+        about="node",
+    ),
 )

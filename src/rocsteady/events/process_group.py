@@ -108,4 +108,22 @@ KINDS = (
         source="https://github.com/pytorch/gloo/blob/main/gloo/transport/tcp/device.cc",
         about="node",
     ),
+    Kind(
+        name="gloo-loopback",
+        needles=("connectFullMesh failed",),
+        pattern=r"connectFullMesh failed",
+        sample="[rank8] Gloo connectFullMesh failed ... timed out connecting: SO_ERROR: Connection refused, remote=[127.0.0.1]:14215",
+        source="https://github.com/aws-samples/aws-do-eks/pull/50",
+        level="error",
+        about="service",
+    ),
+    Kind(
+        name="gloo-address-unresolved",
+        needles=("Using the loopback",),
+        pattern=r"Unable to resolve hostname to a \(local\) address\. Using the loopback",
+        sample="[W807 ProcessGroupGloo.cpp:516] Warning: Unable to resolve hostname to a (local) address. Using the loopback address as fallback.",
+        source="https://github.com/aws-samples/aws-do-eks/pull/50",
+        level="notice",
+        about="service",
+    ),
 )

@@ -71,7 +71,7 @@ KINDS = (
         name="rocm-symbol-undefined",
         needles=("undefined symbol:", "undefined reference"),
         pattern=r"(?P<library>[\w.+/-]+\.so[\w.]*): undefined (?:symbol|reference to):? ?`?(?P<symbol>(?:hsa_|hip[A-Z]|rsmi_|amdsmi_|nccl|rocblas_|hipblas|miopen|amd_comgr)\w+)"
-        r"|(?P<library2>(?:/opt/rocm[\w.-]*/\S*)?" + _ROCM_LIBS + r"\.so[\w.]*): undefined symbol: (?P<symbol2>_Z\w+)"
+        r"|(?P<library2>(?:/opt/rocm[\w.-]*/\S*)?" + _ROCM_LIBS + r"\.so[\w.]*): undefined symbol: (?P<symbol2>\w+)"
         r"(?:[,@] ?(?:version )?(?P<version>[\w.]+))?",
         sample=(
             "AttributeError: /opt/rocm-7.0.1/lib/libamd_smi.so: undefined symbol: amdsmi_get_gpu_partition_metrics_info",
@@ -341,5 +341,23 @@ KINDS = (
         sample="ValueError: Model architectures ['Qwen3NextForCausalLM'] are not supported for now. Supported architectures: dict_keys([",
         source="https://github.com/vllm-project/vllm/issues/9713",
         about="service",
+    ),
+    Kind(
+        name='bitsandbytes-no-rocm-binary',
+        needles=('libbitsandbytes_rocm', 'Configured ROCm binary not found'),
+        pattern=r"(?:binary not found at \S*|native library: \S*)(?P<library>libbitsandbytes_rocm(?P<build>\d+)\.so)",
+        sample='bitsandbytes library load error: Configured ROCm binary not found at /opt/lib/python3.12/site-packages/bitsandbytes/libbitsandbytes_rocm84.so',
+        source='https://github.com/bitsandbytes-foundation/bitsandbytes/issues/2014',
+        level='error',
+        about='service',
+    ),
+    Kind(
+        name='tensile-library-not-loaded',
+        needles=('rocBLAS error: Could not load',),
+        pattern=r"rocBLAS error: Could not load (?P<path>\S*TensileLibrary\w*_(?P<gfx>gfx\w+)\.dat)",
+        sample='rocBLAS error: Could not load /opt/rocm-6.0.0/lib/rocblas/library/TensileLibrary_lazy_gfx1030.dat',
+        source='https://github.com/ROCm/pytorch/issues/1340',
+        level='error',
+        about='service',
     ),
 )  # fmt: skip

@@ -127,4 +127,13 @@ KINDS = (
         source="https://github.com/ggml-org/llama.cpp/issues/19949",
         about="service",
     ),
+    Kind(
+        name='quantization-not-on-target',
+        needles=('is not supported on gfx', 'types are not supported on', 'not supported on non-gfx'),
+        pattern=r"(?P<what>MXFP4|MXFP6|FP4|FP8|MXFP8|INT4|F8E\w+|\w*fp[48]\w*)(?: quantization| types| and \w+ types)? (?:is|are) not supported on (?P<gfx>(?:non-)?gfx\w+)",
+        sample='# Error: RuntimeError: MXFP4 quantization is not supported on gfx942',
+        source='https://github.com/vllm-project/vllm/issues/34641',
+        level='error',
+        about='service',
+    ),
 )  # fmt: skip

@@ -62,12 +62,19 @@ COUNTS: dict[str, str] = {
 }  # fmt: skip
 
 
+LONGEST_SENTENCE = 160
+"""A sentence among notes; longer ones are text that was pasted beside them."""
+
+
 def parse_notes(section: Section) -> Iterator[Row]:
     """Every note, and the facts that well-known keys state."""
     if not looks_like_notes(section):
         return
     for index, line in enumerate(section.lines):
         match = LINE.match(line)
+        if match is None and line.strip() and len(line) <= LONGEST_SENTENCE and not is_log_line(line):
+            sentence = line.strip()  # "sudo rocminfo works": key and value are both in the sentence
+            yield Note(sentence, sentence, section.evidence(index))
         if match is None or is_log_line(line) or TOOL_KEY.match(match["key"]):
             continue
         key, value = match["key"].strip(), match["value"].strip()
