@@ -120,9 +120,10 @@ class Reader:
         return value if isinstance(value, bool) else default
 
     def number(self, key: str, default: float) -> float:
-        """A finite number."""
+        """A positive number of sensible size, else the default."""
         value = self.text.get(key)
-        return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else default
+        usable = isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < 1e6
+        return float(value) if usable and isinstance(value, int | float) else default
 
     def names_of(self, key: str) -> list[str]:
         """A list of strings; empty where it is absent."""
