@@ -12,6 +12,21 @@ _FUNCTION_POINTER_FIRST = {
     "cudaLaunchKernel",
 }
 _LOCATION_CALLS = {"cudaMemPrefetchAsync": 5, "cudaMemAdvise": 5}
+_CLASSES_IN_HIP = {
+    "half",
+    "half2",
+    "__half",
+    "__half2",
+    "float2",
+    "float3",
+    "float4",
+    "double2",
+    "int2",
+    "int3",
+    "int4",
+    "uint2",
+    "uint4",
+}
 _HOST_FLAGS = {"cudaHostAllocMapped", "CU_MEMHOSTALLOC_DEVICEMAP"}
 
 
@@ -24,6 +39,7 @@ def convert_calls(context: Context) -> None:
     for index in context.source.uses.get("CUDART_CB", ()):
         _drop_word(context, index)
     _callbacks(context)
+    _brace_assignments(context)
 
 
 def _rename(context: Context, index: int, hip: str) -> None:
@@ -109,6 +125,27 @@ def _drop_word(context: Context, index: int) -> None:
     context.edits.add(start, end, "", "signature")
     context.handled.add(index)
     context.converted += 1
+
+
+def _brace_assignments(context: Context) -> None:
+    """`x = {};` for a variable of a type that is a class in HIP and a plain structure in CUDA: ambiguous there."""
+    source = context.source
+    for index, token in enumerate(source.code):
+        if (
+            token.text != "{"
+            or source.word(index + 1) != "}"
+            or source.word(index + 2) != ";"
+            or source.word(index - 1) != "="
+        ):
+            continue
+        name = source.word(index - 2)
+        if source.word(index - 3) not in {";", "{", "}", ")"}:
+            continue
+        for use in source.uses.get(name, ()):
+            if use < index and source.word(use - 1) in _CLASSES_IN_HIP and source.word(use + 1) in {";", "=", ","}:
+                context.insert_before(index, source.word(use - 1), "brace-assignment")
+                context.converted += 1
+                break
 
 
 def _callbacks(context: Context) -> None:

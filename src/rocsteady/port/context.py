@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import msgspec
 
+from rocsteady.port.conditions import Conditions, read_conditions
 from rocsteady.port.edits import EditSet
 from rocsteady.port.mapping import version
 from rocsteady.port.rules import rules
@@ -97,6 +99,11 @@ class Context:
     families: dict[str, int] = field(default_factory=dict)
     needs: set[str] = field(default_factory=set)  # headers that edits of this file made necessary
     handled: set[int] = field(default_factory=set)  # code tokens that a pass has dealt with
+
+    @cached_property
+    def conditions(self) -> Conditions:
+        """The `#if` structure, read when first asked for."""
+        return read_conditions(self.source)
 
     one_per_category: bool = True
     was_hip: bool = False  # the file included HIP's headers before: values in it (launch bounds) are HIP's already

@@ -21,6 +21,7 @@ from rocsteady.port import (
     memory,
     mentions,
     names,
+    operators,
     ptx,
     strings,
     warp,
@@ -54,7 +55,7 @@ SOURCE_SUFFIXES = frozenset(
 )
 # A file without any of these holds nothing for the passes; a plain search costs almost nothing.
 _TRIGGER = re.compile(
-    rb"cuda|CUDA|\bcu[A-Z]|\bCU[a-z_]|cublas|CUBLAS|cudnn|CUDNN|curand|CURAND|cufft|CUFFT|cusparse|CUSPARSE|cusolver|CUSOLVER|nvrtc|NVRTC|nvml|nvtx|nccl|__global__|__device__|__shared__|<<<|\bcub\b|thrust|nvcuda|cutlass|cute/|cooperative_groups|mma|__shfl|__syncwarp|__ballot|\basm\b|__nv_|__launch_bounds__|threadIdx|warp|WARP|texture|__half|hip/"
+    rb"cuda|CUDA|\bcu[A-Z]|\bCU[a-z_]|cublas|CUBLAS|cudnn|CUDNN|curand|CURAND|cufft|CUFFT|cusparse|CUSPARSE|cusolver|CUSOLVER|nvrtc|NVRTC|nvml|nvtx|nccl|__global__|__device__|__shared__|<<<|\bcub\b|thrust|nvcuda|cutlass|cute/|cooperative_groups|mma|__shfl|__syncwarp|__ballot|\basm\b|__nv_|__launch_bounds__|threadIdx|__NVCC__|warp|WARP|texture|__half|hip/"
 )
 # Own definitions of these are looked for beside the API names.
 _OWN_WORDS = frozenset(
@@ -170,6 +171,7 @@ def run(text: str, path: str, options: Options, project: ProjectFacts) -> Contex
     fp8.convert_fp8(context)
     guards.convert_guards(context)
     strings.convert_strings(context)
+    operators.convert_operators(context)
     calls.convert_calls(context)
     names.convert_names(context)
     headers.convert_includes(context)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rocsteady.port.context import Context, Unconverted
+from rocsteady.port.headers import includes
 from rocsteady.port.source import Directive
 
 _VERSIONS = (
@@ -32,7 +33,6 @@ def convert_guards(context: Context) -> None:
     for word, hip, rule in (
         ("__CUDACC__", "__HIPCC__", "guard-compiler"),
         ("__CUDA_ARCH__", "__HIP_DEVICE_COMPILE__", "guard-arch"),
-        ("__NVCC__", "__HIPCC__", "guard-compiler"),
     ):
         for index in source.uses.get(word, ()):
             directive = _directive(context, index)
@@ -42,13 +42,16 @@ def convert_guards(context: Context) -> None:
             if directive is not None and directive.name in {"define", "undef"}:
                 continue
             if directive is not None and _names_hip(context, directive):
-                if directive.name in {"if", "elif"}:
-                    context.note(rule, directive.first, "the line already names HIP")
+                context.note(rule, directive.first, "left as it is, HIP has a branch of its own")
                 continue
             plain = directive is None or _is_presence(context, directive, index)
             context.note(rule if plain else "guard-arch-value", index)
             if plain and context.replace(index, index, hip, "guard"):
                 context.converted += 1
+    for index in source.uses.get("__NVCC__", ()):
+        directive = _directive(context, index)
+        if directive is not None and directive.name in _CONDITIONS:
+            context.note("guard-nvcc", directive.first)
     for word in _VERSIONS:
         for index in source.uses.get(word, ()):
             directive = _directive(context, index)
@@ -67,6 +70,22 @@ def _directive(context: Context, index: int) -> Directive | None:
 
 
 def _names_hip(context: Context, directive: Directive) -> bool:
+    """Does the line, or another branch of its chain, deal with HIP already?"""
+    source = context.source
+    number = source.directives.index(directive)
+    chain = context.conditions.chain(number)
+    if any(
+        source.word(at) in _HIP_WORDS
+        for other in chain
+        for at in range(source.directives[other].first, source.directives[other].last + 1)
+    ):
+        return True
+    for include in includes(source):
+        if (
+            include.path.startswith("hip/")
+            and source.directives[chain[0]].first < include.first < source.directives[chain[-1]].first
+        ):
+            return True
     return any(context.source.word(at) in _HIP_WORDS for at in range(directive.first, directive.last + 1))
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from rocsteady.port import mapping
+from rocsteady.port.conditions import is_guard
 from rocsteady.port.context import Context
 from rocsteady.port.source import Source
 from rocsteady.port.tokens import Kind
@@ -104,6 +105,8 @@ def target(context: Context, include: Include) -> mapping.Header | None:
     ):
         return None
     known = mapping.headers().get(path)
+    if known is not None and known.hip == "hip/hip_bf16.h" and not context.options.rocm_at_least("5.7"):
+        return mapping.Header(path, "hip/hip_bfloat16.h", known.state, known.rule)
     if known is not None:
         return known
     if path.startswith("cub/"):
@@ -126,7 +129,9 @@ def convert_includes(context: Context) -> None:
     source = context.source
     lines = includes(source)
     targets = {include.first: target(context, include) for include in lines}
-    present = {include.path for include in lines if targets[include.first] is None}
+    present = {
+        include.path for include in lines if targets[include.first] is None and not _conditional(context, include.first)
+    }
     _notes(context, lines, targets)
     changed = [
         include for include in lines if (to := targets[include.first]) is not None and to.hip and to.hip != include.path
@@ -137,11 +142,15 @@ def convert_includes(context: Context) -> None:
         slots = [include for include in block if include in changed]
         if not slots:
             continue
-        wanted = [to.hip for include in slots if (to := targets[include.first]) is not None]
-        if missing and not _conditional(source, slots[0].first):
+        wanted = [
+            to.hip
+            for include in slots
+            if (to := targets[include.first]) is not None and not _unused(context, to.hip, lines)
+        ]
+        if missing and not _conditional(context, slots[0].first):
             wanted, missing = [*missing, *wanted], []
         _fill(context, slots, _ordered([path for path in dict.fromkeys(wanted) if path not in written]))
-        written |= set(wanted) if not _conditional(source, slots[0].first) else set()
+        written |= set(wanted) if not _conditional(context, slots[0].first) else set()
     if missing:
         _insert(context, lines, missing)
     for include in lines:
@@ -152,6 +161,14 @@ def convert_includes(context: Context) -> None:
                 source.text[include.start : include.end].replace(include.path, context.project.renamed[include.path]),
                 "rename",
             )
+
+
+def _unused(context: Context, header: str, lines: list[Include]) -> bool:
+    """The bf16 header is missing in old HIP releases; a unit that names nothing of it does not need it."""
+    source = context.source
+    if header != "hip/hip_bf16.h" or source.suffix != ".cu" or any(include.quoted for include in lines):
+        return False
+    return not any("bf16" in word.lower() or "bfloat" in word.lower() for word in source.uses if word != "cuda_bf16")
 
 
 def _notes(context: Context, lines: list[Include], targets: dict[int, mapping.Header | None]) -> None:
@@ -223,7 +240,7 @@ def _missing(context: Context, have: set[str]) -> list[str]:
             for index in source.uses[word]
             if not source.directive_of[index]
         ]
-        plain = any(not _cuda_only(context, index) for index in keywords)
+        plain = any(not _conditional(context, index) for index in keywords)
         if source.suffix in _UNIT:
             if keywords or context.needs or "<<<" in source.text:
                 wanted.append(RUNTIME)
@@ -234,43 +251,9 @@ def _missing(context: Context, have: set[str]) -> list[str]:
     return wanted
 
 
-def _conditional(source: Source, index: int) -> bool:
+def _conditional(context: Context, index: int) -> bool:
     """Is the line inside an `#if` other than the file's own include guard?"""
-    return bool(conditions(source, index))
-
-
-def conditions(source: Source, index: int) -> list[str]:
-    """Texts of the `#if` lines around a token, outermost first, without the include guard; `!` before an else branch."""
-    stack: list[tuple[str, bool]] = []
-    for position, directive in enumerate(source.directives):
-        if directive.first >= index:
-            break
-        if directive.name in {"if", "ifdef", "ifndef"}:
-            text = source.span(directive.first + 1, directive.last)
-            guard = directive.name == "ifndef" and _is_guard(source, position)
-            stack.append((text, guard))
-        elif directive.name in {"else", "elif"} and stack:
-            text, guard = stack[-1]
-            stack[-1] = ("!" + text, guard)
-        elif directive.name == "endif" and stack:
-            stack.pop()
-    return [text for text, guard in stack if not guard]
-
-
-def _is_guard(source: Source, position: int) -> bool:
-    following = source.directives[position + 1] if position + 1 < len(source.directives) else None
-    return (
-        following is not None
-        and following.name == "define"
-        and source.word(following.first + 2) == source.word(source.directives[position].first + 2)
-    )
-
-
-def _cuda_only(context: Context, index: int) -> bool:
-    return any(
-        "__CUDACC__" in text or "__HIPCC__" in text or "__CUDA_ARCH__" in text
-        for text in conditions(context.source, index)
-    )
+    return bool(context.conditions.at(index))
 
 
 def _insert(context: Context, lines: list[Include], paths: list[str]) -> None:
@@ -278,7 +261,7 @@ def _insert(context: Context, lines: list[Include], paths: list[str]) -> None:
     source = context.source
     ending = _line_end(source)
     text = ending.join(f"#include <{path}>" for path in paths) + ending
-    first = next((include for include in lines if not _conditional(source, include.first)), None)
+    first = next((include for include in lines if not _conditional(context, include.first)), None)
     if first is not None:
         at = source.line_starts[first.line - 1]
         at = max(at, 3) if source.text.startswith("\xef\xbb\xbf") and first.line == 1 else at
@@ -291,7 +274,7 @@ def _insert(context: Context, lines: list[Include], paths: list[str]) -> None:
 def _behind_guard(source: Source) -> int:
     for position, directive in enumerate(source.directives[:3]):
         pragma_once = directive.name == "pragma" and source.word(directive.first + 2) == "once"
-        guard = directive.name == "define" and position > 0 and _is_guard(source, position - 1)
+        guard = directive.name == "define" and position > 0 and is_guard(source, position - 1)
         if pragma_once or guard:
             line = source.line_of(directive.last)
             return source.line_starts[line] if line < len(source.line_starts) else len(source.text)

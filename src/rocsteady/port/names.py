@@ -147,9 +147,12 @@ def _spelled(context: Context, name: Name) -> str:
     # hipBLAS 2 (ROCm 6) keeps the calls with hipDataType arguments under a _v2 name; hipBLAS 3 made them the plain ones.
     if name.hip in _HIPBLAS_V2 and context.options.rocm_at_least("6.0") and not context.options.rocm_at_least("7.0"):
         return f"{name.hip}_v2"
+    if name.cuda in _BF16 and not context.options.rocm_at_least("5.7"):
+        return "hip_bfloat16"  # the type with the other name and its header came with ROCm 5.7
     return name.hip
 
 
+_BF16 = frozenset({"__nv_bfloat16", "nv_bfloat16"})
 _HIPBLAS_V2 = frozenset(
     {"hipblasGemmEx", "hipblasGemmBatchedEx", "hipblasGemmStridedBatchedEx", "hipblasTrsmEx", "hipblasAxpyEx", "hipblasDotEx", "hipblasDotcEx", "hipblasNrm2Ex", "hipblasRotEx", "hipblasScalEx"}
 )  # fmt: skip

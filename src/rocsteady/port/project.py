@@ -14,6 +14,7 @@ from rocsteady.model import InputError
 from rocsteady.port import buildfiles, mapping
 from rocsteady.port.context import Options, ProjectFacts
 from rocsteady.port.convert import SOURCE_SUFFIXES, FileReport, Result, convert_bytes, output_name
+from rocsteady.port.include_graph import IncludeGraph
 
 # Tokens of C take about 60 bytes of memory per byte of text; a generated source above this is left and said so.
 LIMIT_BYTES = 16_000_000
@@ -100,12 +101,16 @@ def _add(tree: Tree, path: str, file: Path, asked: bool = False) -> None:
     tree.jobs.append(Job(path, file))
 
 
-def facts(tree: Tree, options: Options) -> ProjectFacts:
-    """What the files say about each other: macros with CUDA's names, headers with them, new names of files."""
+def facts(tree: Tree, options: Options) -> dict[str, ProjectFacts]:
+    """What the files say about each other, by path: macros with CUDA's names, headers with them, new names of files."""
     table = mapping.names()
-    macros: set[str] = set()
     paths = {job.path for job in tree.jobs} | set(tree.others)
-    headers = {name for path in paths if (name := PurePosixPath(path).name) in mapping.headers()}
+    graph = IncludeGraph(paths)
+    defined: dict[str, set[str]] = {}
+    own_headers: dict[str, set[str]] = {}
+    clashing = {name for path in paths if (name := PurePosixPath(path).name) in mapping.headers()}
+    if tree.single:
+        clashing |= {name for name in mapping.headers() if "/" not in name and (tree.root / name).is_file()}
     for job in tree.jobs:
         try:
             if job.file.stat().st_size > LIMIT_BYTES:
@@ -113,22 +118,34 @@ def facts(tree: Tree, options: Options) -> ProjectFacts:
             data = job.file.read_bytes()
         except OSError:
             continue
+        graph.add(job.path, data)
         for name, body in _DEFINE.findall(data):
             word = name.decode("latin-1")
             # `#define cudaMalloc hipMalloc` says the same as the table; any other body makes the name the program's.
             if word in table and table[word].kind != "macro" and not body.startswith((b"hip", b"HIP", b"rocm")):
-                macros.add(word)
-    renamed = {}
+                defined.setdefault(job.path, set()).add(word)
+        own_headers[job.path] = {name for name in clashing if tree.single or graph.resolve(job.path, name)}
+    macros: dict[str, set[str]] = {}
+    for path, words in defined.items():
+        for reader in graph.seen_by(path):
+            macros.setdefault(reader, set()).update(words)
+    renamed = _renamed(tree, options)
+    return {
+        job.path: ProjectFacts(frozenset(macros.get(job.path, ())), frozenset(own_headers.get(job.path, ())), renamed)
+        for job in tree.jobs
+    }
+
+
+def _renamed(tree: Tree, options: Options) -> dict[str, str]:
+    """New paths and names of files, for the include lines that name them."""
+    renamed: dict[str, str] = {}
     if options.rename:
         for job in tree.jobs:
             fresh = output_name(job.path, options)
             if fresh != job.path:
                 renamed[job.path] = fresh
                 renamed[PurePosixPath(job.path).name] = PurePosixPath(fresh).name
-    if tree.single:
-        folder = tree.root
-        headers |= {name for name in mapping.headers() if "/" not in name and (folder / name).is_file()}
-    return ProjectFacts(frozenset(macros), frozenset(headers), renamed)
+    return renamed
 
 
 def convert_file(job: Job, options: Options, project: ProjectFacts) -> Result:
@@ -160,13 +177,15 @@ def convert_tree(
     results: list[Result] = []
     if total < _PARALLEL_FROM or count < 2:
         for job in tree.jobs:
-            results.append(convert_file(job, options, project))
+            results.append(convert_file(job, options, project[job.path]))
             if progress:
                 progress(len(results), total)
         return results
     with ProcessPoolExecutor(count) as pool:
         for result in pool.map(
-            _work, [(job, options, project) for job in tree.jobs], chunksize=max(1, min(16, total // (count * 8)))
+            _work,
+            [(job, options, project[job.path]) for job in tree.jobs],
+            chunksize=max(1, min(16, total // (count * 8))),
         ):
             results.append(result)
             if progress:
