@@ -136,7 +136,9 @@ def convert_includes(context: Context) -> None:
     changed = [
         include for include in lines if (to := targets[include.first]) is not None and to.hip and to.hip != include.path
     ]
-    missing = _missing(context, present | {to.hip for to in targets.values() if to is not None and to.hip})
+    missing = _missing(
+        context, {include.path for include in lines} | {to.hip for to in targets.values() if to is not None and to.hip}
+    )
     written = set(present)
     for block in _blocks(source, lines):
         slots = [include for include in block if include in changed]
