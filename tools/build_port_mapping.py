@@ -94,7 +94,7 @@ FAMILIES = (
     Family(
         "device",
         re.compile(r"device_functions|intrinsics|device_atomic|atomic_functions|math_functions|device_double|cuda_fp|cuda_bf16|common_functions|cuda_pipeline|cuda_awbarrier|mma|sm_\d+"),
-        re.compile(r"^(__\w+|atomic[A-Z]\w*|make_half\w*|half2?|nv_\w+|nvcuda|h[a-z0-9]+|tex\w+|surf\w+)$"),
+        re.compile(r"^(__\w+|atomic[A-Z]\w*|make_half\w*|half2?|nv_\w+|nvcuda|h[a-z0-9_]+|tex\w+|surf\w+)$"),
         "",
     ),
 )  # fmt: skip
@@ -236,6 +236,8 @@ def overridden(output: Path, tables: dict[str, list[list[str]]]) -> None:
             row = [cuda, "", "type", "", "", "", "", ""]
             table.append(row)
         row[1], row[3] = hip, state
+        if family in {"nvtx", "cudnn"}:
+            row[7] = ""  # roctx and MIOpen are older than every set of headers read here
         row[4] = header or row[4] or next(f.hip_header for f in FAMILIES if f.name == family)
         table.sort()
 

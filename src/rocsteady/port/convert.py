@@ -16,6 +16,7 @@ from rocsteady.port import (
     guards,
     headers,
     lanes,
+    libcalls,
     library,
     mapping,
     memory,
@@ -136,7 +137,7 @@ def convert_bytes(data: bytes, path: str, options: Options, project: ProjectFact
             families={"build": built.converted} if built.converted else {},
         )
         return Result(_silence(report, text, options), data, built.text.encode("latin-1", "replace"))
-    if not _TRIGGER.search(data):
+    if not _TRIGGER.search(data) and not project.renamed:
         return Result(FileReport(path, 0, [], [], lines=lines, structure="none"), data, data)
     context = run(text, path, options, project)
     new = context.edits.apply(text).encode("latin-1", "replace") if len(context.edits) else data
@@ -173,6 +174,7 @@ def run(text: str, path: str, options: Options, project: ProjectFacts) -> Contex
     strings.convert_strings(context)
     operators.convert_operators(context)
     calls.convert_calls(context)
+    libcalls.convert_library_calls(context)
     names.convert_names(context)
     headers.convert_includes(context)
     return context

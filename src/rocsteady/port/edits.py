@@ -16,6 +16,11 @@ class Edit(NamedTuple):
     rule: str
 
 
+def _order(edit: Edit) -> tuple[int, int, bool]:
+    """Position; at one place an include line comes before what another rule puts there."""
+    return edit.start, edit.end, edit.rule != "include"
+
+
 class EditSet:
     """Edits of one file. A replacement of a larger span absorbs those inside it; a crossing one is refused."""
 
@@ -52,7 +57,7 @@ class EditSet:
                 return False
         for other in inside:
             self._edits.remove(other)
-        insort(self._edits, Edit(start, end, text, rule), key=lambda edit: (edit.start, edit.end))
+        insort(self._edits, Edit(start, end, text, rule), key=_order)
         return True
 
     def covers(self, start: int, end: int) -> bool:

@@ -41,6 +41,8 @@ def _literal(context: Context, index: int, thread_words: dict[Function | None, s
     if operator in {"==", "!="}:
         return
     if (operator, value) in _PAIRS or (operator, value) in _COMPARE:
+        if _is_shift_amount(source, index):
+            return  # a bit number: 1 << (i & 31)
         words = _operand(source, before)
         local = thread_words.get(context.structure.function_at(index), set())
         if any(
@@ -52,6 +54,14 @@ def _literal(context: Context, index: int, thread_words: dict[Function | None, s
         function = context.structure.function_at(index)
         if function is not None and _volatile(source, function):
             context.note("warp-synchronous", index)
+
+
+def _is_shift_amount(source: Source, index: int) -> bool:
+    """Is the expression that ends at `index` in brackets behind a shift?"""
+    if source.word(index + 1) != ")" or index + 1 not in source.match:
+        return False
+    opener = source.match[index + 1]
+    return source.word(opener - 1) == "<<" or (source.word(opener - 1) == ">" and source.word(opener - 2) == ">")
 
 
 def _operator(source: Source, at: int) -> tuple[str, int]:
@@ -116,7 +126,7 @@ def _definitions(context: Context) -> None:
     """`#define WARP_SIZE 32`, `constexpr int kWarpSize = 32`, `template <int WARP = 32>`."""
     source = context.source
     for word, indices in source.uses.items():
-        if not _WARP_WORD.search(word) or word == "warpSize":
+        if not _WARP_WORD.search(word):
             continue
         for index in indices:
             owner = source.directive_of[index]

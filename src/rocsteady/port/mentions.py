@@ -25,6 +25,8 @@ def find_mentions(context: Context) -> None:
 
 def _fits(context: Context, rule: Rule, word: str, index: int) -> bool:
     source = context.source
+    if rule.needs and rule.needs not in source.uses:
+        return False
     if rule.lanes and 64 in rule.lanes and context.options.wave32_only:
         return False
     owner = source.directive_of[index]

@@ -10,6 +10,7 @@ from rocsteady.port.tokens import Kind
 
 # Functions of runtime and driver that return no status, so that nothing is discarded by a bare call.
 _NO_STATUS = {"cudaGetErrorString", "cudaGetErrorName", "cudaCreateChannelDesc", "cudaSetupArgument"}
+_CUDA_NAMESPACES = {"cooperative_groups", "cub", "thrust", "nvcuda", "cuda", "wmma"}
 _STATUS_FAMILIES = {"runtime", "driver"}
 _FAMILY_RULE = {"cudnn": "library-cudnn", "nvml": "library-nvml"}
 _OTHER_PASSES = frozenset(
@@ -45,7 +46,7 @@ def convert_names(context: Context) -> None:
             if index in context.handled:
                 continue
             if is_own(context, word, index):
-                if word not in noted and any(own.index == index for own in context.scope.own.get(word, ())):
+                if word not in noted and _defined_here(context, word, index):
                     noted.add(word)
                     context.note("own-name", index)
                 continue
@@ -62,6 +63,8 @@ def is_own(context: Context, word: str, index: int) -> bool:
         return True
     if before == "::" and index > 1 and source.code[index - 2].kind is Kind.IDENT:
         qualifier = source.word(index - 2)
+        if scope.aliases.get(qualifier, qualifier).split("::")[0] in _CUDA_NAMESPACES:
+            return False
         return qualifier not in mapping.names() and not _keyword_before(qualifier)
     owns = scope.own.get(word)
     if not owns:
@@ -81,6 +84,16 @@ def is_own(context: Context, word: str, index: int) -> bool:
         if own.path and "::".join(own.path) in scope.opened:
             return True
     return False
+
+
+def _defined_here(context: Context, word: str, index: int) -> bool:
+    """Is this the program's definition of the name? `#define cudaMalloc hipMalloc` is a shim, and no doubt at all."""
+    if not any(own.index == index for own in context.scope.own.get(word, ())):
+        return False
+    source = context.source
+    owner = source.directive_of[index]
+    after = source.word(index + 1)
+    return not (owner and after.startswith(("hip", "HIP", "__hip", "rocm", "ROCM", "roc")))
 
 
 def _keyword_before(word: str) -> bool:
@@ -135,10 +148,13 @@ def _spoken_for(word: str) -> bool:
 
 def _device_use(context: Context, name: Name, index: int) -> bool:
     """Only calls of intrinsics count; many words of NVIDIA's device headers are parameter names."""
-    return (
-        name.kind == "function"
-        and context.source.is_call(index)
-        and name.cuda.startswith(("__", "atomic", "tex", "surf"))
+    if name.kind != "function" or not context.source.is_call(index):
+        return False
+    if name.cuda.startswith(("__", "atomic", "tex", "surf")):
+        return True
+    # Half functions are plain words (`hmax`), so the file must use half or bfloat16 values.
+    return len(name.cuda) > 4 and bool(
+        {"__half", "half", "half2", "__half2", "__nv_bfloat16"} & context.source.uses.keys()
     )
 
 

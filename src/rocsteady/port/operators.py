@@ -28,7 +28,8 @@ def convert_operators(context: Context) -> None:
         )
         if not same or context.scope.path(index):
             continue
-        context.note("vector-operators", index)
+        if not any(note.rule == "vector-operators" for note in context.notes):
+            context.note("vector-operators", index)  # one note stands for all operators of the file
         _switch_off(context, index, source.match[opener])
 
 

@@ -119,6 +119,8 @@ def facts(tree: Tree, options: Options) -> dict[str, ProjectFacts]:
         except OSError:
             continue
         graph.add(job.path, data)
+        if b"hip/hip_runtime" in data:
+            continue  # macros of a header for HIP say nothing about the build for CUDA
         for name, body in _DEFINE.findall(data):
             word = name.decode("latin-1")
             # `#define cudaMalloc hipMalloc` says the same as the table; any other body makes the name the program's.

@@ -34,6 +34,7 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     names: tuple[str, ...] = ()
     prefixes: tuple[str, ...] = ()
     where: Where = "any"
+    needs: str = ""  # a word that the file must hold besides
     once: bool = False  # one note per file: the first place stands for all
     lanes: tuple[int, ...] = ()
     clean: str = ""  # a near miss that must leave no note of this rule

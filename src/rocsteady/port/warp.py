@@ -69,8 +69,24 @@ def convert_warp(context: Context) -> None:
     for index in source.uses.get("__syncwarp", ()):
         if source.is_call(index) and not is_own(context, "__syncwarp", index):
             _syncwarp(context, index, native)
+    _redefined(context)
     _counts(context)
     _loops(context)
+
+
+def _redefined(context: Context) -> None:
+    """Definitions of warp operations by the program: they hide what every use of them does."""
+    for word in (*_SHUFFLES, *sorted(_OLD_SHUFFLES), "__syncwarp", "__activemask", *sorted(_VOTES)):
+        for own in context.scope.own.get(word, ()):
+            if own.kind in {"macro", "function"}:
+                context.note("warp-redefined", own.index)
+        for index in context.source.uses.get(word, ()):
+            if (
+                context.source.is_call(index)
+                and context.source.word(index - 1) not in {".", "->", "::"}
+                and is_own(context, word, index)
+            ):
+                context.note("warp-redefined", index)
 
 
 def mask_is_full(context: Context, first: int, last: int) -> bool:

@@ -1,0 +1,480 @@
+"""How well `port` converts HeCBench: names, strings and comments, review places, speed, programs that compile.
+
+    python benchmarks/port_compile.py HECBENCH [--json] [--no-compile] [--sample 120] [--compiler "hipcc ..."]
+
+HECBENCH is a checkout of the public benchmark suite zjin-lcf/HeCBench; it is no part of this project. Its `-hip` folders
+are the hand-made programs that give the upper bound for compiling. Nothing of it is run but `make -n` (a dry run).
+
+Review places are counted with `port_census.tsv`: line patterns over source without comments and strings, made apart from
+the rules. Classes `other:` are kinds that the published census of the corpus does not count; they serve the precision
+only. A `@device` pattern holds inside functions marked `__global__` or `__device__`; `needs` must occur in the file.
+
+Peers (hipify-perl, hipify_torch, rocm-scribe) are measured on the sample when they are installed and --peers is given;
+otherwise they are null.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from rocsteady.port import mapping
+from rocsteady.port.context import Options
+from rocsteady.port.convert import Result, run
+from rocsteady.port.names import is_own
+from rocsteady.port.project import convert_tree, facts, find
+from rocsteady.port.tokens import Kind, tokenise
+
+SEED = "port-1"  # the sample of 120 that earlier measurements of other tools used
+UNITS = (".cu", ".cc", ".cpp", ".cxx", ".c", ".hip")
+STRIP = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
+COUNTED = {
+    "runtime",
+    "driver",
+    "nvrtc",
+    "cublas",
+    "cublaslt",
+    "curand",
+    "cufft",
+    "cusparse",
+    "cusolver",
+    "cudnn",
+    "nvtx",
+    "nvml",
+    "complex",
+}
+
+
+def stripped(text: str) -> str:
+    """Blank comments and literals, keep the lines and the paths of includes."""
+
+    def blank(match: re.Match[str]) -> str:
+        found = match.group()
+        if found[0] == "/":
+            return re.sub(r"[^\n]", " ", found)
+        start = text.rfind("\n", 0, match.start()) + 1
+        return (
+            found
+            if re.match(r"[ \t]*#[ \t]*include", text[start : match.start()])
+            else found[0] + " " * (len(found) - 2) + found[-1]
+        )
+
+    return STRIP.sub(blank, text)
+
+
+def device_lines(text: str) -> set[int]:
+    """Lines inside bodies of functions marked __global__ or __device__, by counting braces."""
+    found: set[int] = set()
+    for match in re.finditer(r"__(?:global|device)__", text):
+        opener, semicolon = text.find("{", match.end()), text.find(";", match.end())
+        if opener < 0 or (0 <= semicolon < opener):
+            continue
+        depth, at = 1, opener + 1
+        while at < len(text) and depth:
+            depth += (text[at] == "{") - (text[at] == "}")
+            at += 1
+        found |= set(range(text.count("\n", 0, opener) + 1, text.count("\n", 0, at) + 2))
+    return found
+
+
+def census(results: list[Result]) -> dict[str, set[tuple[str, int]]]:
+    """Places by class."""
+    rows = [
+        line.split("\t")
+        for line in (Path(__file__).parent / "port_census.tsv").read_text(encoding="utf-8").splitlines()[1:]
+    ]
+    patterns = [
+        (
+            name,
+            re.compile(needs) if needs else None,
+            pattern.startswith("@device") or "|@device" in pattern,
+            re.compile(pattern.replace("@device", "")),
+        )
+        for name, needs, pattern in rows
+    ]
+    places: dict[str, set[tuple[str, int]]] = {name: set() for name, *_ in patterns}
+    for result in results:
+        if result.report.kind != "source":
+            continue
+        text = stripped(result.before.decode("latin-1"))
+        device = device_lines(text)
+        lines = text.split("\n")
+        for name, needs, only_device, pattern in patterns:
+            if (needs and not needs.search(text)) or not pattern.search(text):
+                continue
+            for number, line in enumerate(lines, 1):
+                if pattern.search(line) and (not only_device or number in device or "clock64" in line):
+                    places[name].add((result.report.path, number))
+    return places
+
+
+def review_figures(results: list[Result]) -> dict[str, Any]:
+    """Recall by class, and the share of noted lines that some class holds."""
+    places = census(results)
+    noted = {
+        (result.report.path, note.line)
+        for result in results
+        if result.report.kind == "source"
+        for note in result.report.reviews
+    }
+    main = {name: found for name, found in places.items() if not name.startswith("other:")}
+    everything = set().union(*places.values())
+    counted = set().union(*main.values())
+    quiet = counted - main["shuffle-vote-match"]
+    return {
+        "lines": len(counted),
+        "named": len(counted & noted),
+        "recall": round(len(counted & noted) / len(counted), 4),
+        "recall_without_shuffles": round(len(quiet & noted) / len(quiet), 4),
+        "noted_lines": len(noted),
+        "precision": round(len(noted & everything) / len(noted), 4),
+        "classes": {
+            name: {
+                "lines": len(found),
+                "programs": len({path.split("/")[0] for path, _ in found}),
+                "named": len(found & noted),
+            }
+            for name, found in sorted(main.items())
+        },
+        "missed": sorted(f"{path}:{line}" for path, line in counted - noted)[:60],
+        "outside": sorted(f"{path}:{line}" for path, line in noted - everything)[:60],
+    }
+
+
+def name_figures(results: list[Result], options: Options, tree: Any) -> dict[str, Any]:
+    """Real API names before and after, in code; names of the program are not counted.
+
+    Version macros in `#if` lines have no HIP form; they are named as guards, and counted apart."""
+    table = mapping.names()
+    known = facts(tree, options)
+    before = left = unreported = 0
+    names: Counter[str] = Counter()
+    for result in results:
+        if result.report.kind != "source" or result.report.structure == "none" or result.report.skipped:
+            continue
+        context = run(result.before.decode("latin-1"), result.report.path, options, known[result.report.path])
+        reported = {(entry.line, entry.name) for entry in result.report.unconverted} | {
+            (note.line, "") for note in result.report.reviews
+        }
+        for word, indices in context.source.uses.items():
+            name = table.get(word)
+            if name is None or name.family not in COUNTED:
+                continue
+            for index in indices:
+                if is_own(context, word, index):
+                    continue
+                before += 1
+                token = context.source.code[index]
+                if any(
+                    edit.start <= token.start and token.end <= edit.end and edit.start < edit.end
+                    for edit in context.edits
+                ):
+                    continue
+                left += 1
+                names[word] += 1
+                line = context.source.line_of(index)
+                unreported += (line, word) not in reported and (line, "") not in reported
+    return {
+        "before": before,
+        "left": left,
+        "converted": round(1 - left / before, 5),
+        "left_not_in_report": unreported,
+        "left_names": dict(names.most_common(30)),
+    }
+
+
+def literal_figures(results: list[Result]) -> dict[str, int]:
+    """Comments and strings that changed. Strings of asm statements and include paths are no data and not counted."""
+    comments = strings = 0
+    for result in results:
+        if not result.changed or result.report.kind != "source":
+            continue
+        sides = []
+        for data in (result.before, result.data):
+            tokens = tokenise(data.decode("latin-1"))
+            code = [token for token in tokens if token.kind not in {Kind.SPACE, Kind.NEWLINE}]
+            texts = [
+                t.text
+                for n, t in enumerate(code)
+                if t.kind is Kind.STRING and not (n > 0 and code[n - 1].text == "include")
+            ]
+            sides.append(([token.text for token in tokens if token.kind is Kind.COMMENT], texts))
+        comments += sum((Counter(sides[0][0]) - Counter(sides[1][0])).values())
+        gone = Counter(sides[0][1]) - Counter(sides[1][1])
+        strings += sum(count for text, count in gone.items() if not re.search(r"%\d|%%|^\"[=+]|;\"$|^\"[a-z]\"$", text))
+    return {"comments_changed": comments, "strings_changed": strings}
+
+
+def sample(source: Path, count: int) -> list[str]:
+    """Programs with a hand-made twin, the same for everybody."""
+    both = sorted(
+        d.name[:-5] for d in source.iterdir() if d.name.endswith("-cuda") and (source / (d.name[:-5] + "-hip")).is_dir()
+    )
+    if count and count < len(both):
+        both = sorted(both, key=lambda name: hashlib.sha256((SEED + name).encode()).hexdigest())[:count]
+    return sorted(both)
+
+
+def units(folder: Path) -> list[tuple[str, list[str]]]:
+    """(source, flags) from a dry run of the program's own makefile, else every source in the folder."""
+    makefile = folder / "Makefile"
+    text = makefile.read_text(errors="replace") if makefile.exists() else "$(shell"
+    found: dict[str, list[str]] = {}
+    if "$(shell" not in text and "$(MAKE)" not in text:
+        try:
+            done = subprocess.run(
+                ["make", "-n", "-B", "-k", "--no-print-directory"],
+                cwd=folder,
+                capture_output=True,
+                text=True,
+                timeout=20,
+                errors="replace",
+                check=False,
+            )
+            for line in done.stdout.replace("\\\n", " ").splitlines():
+                _unit_line(line, found)
+        except subprocess.TimeoutExpired:
+            pass
+    if not found:
+        found = {str(path.relative_to(folder)): ["-I."] for path in sorted(folder.rglob("*")) if path.suffix in UNITS}
+    return list(found.items())
+
+
+def _unit_line(line: str, found: dict[str, list[str]]) -> None:
+    try:
+        words = shlex.split(line)
+    except ValueError:
+        return
+    if not words or not re.search(r"(nvcc|hipcc|g\+\+|gcc|clang\+\+|clang|cc)$", words[0]):
+        return
+    flags, sources, skip = [], [], False
+    for word, following in zip(words[1:], [*words[2:], ""], strict=True):
+        if skip:
+            skip = False
+        elif word in {"-I", "-D", "-include", "-isystem"}:
+            flags += [word, following]
+            skip = True
+        elif word.startswith(("-I", "-D", "-U", "-std=")) or word == "-fopenmp":
+            flags.append(word)
+        elif word in {"-Xcompiler", "--compiler-options"}:
+            flags += ["-fopenmp"] if "-fopenmp" in following else []
+            skip = True
+        elif word in {"-o", "-x", "-arch", "-gencode", "-Xptxas", "-ccbin", "-MF", "-L", "-l"}:
+            skip = True
+        elif word.endswith(UNITS) and not word.startswith("-"):
+            sources.append(word)
+    for source in sources:
+        found.setdefault(source, flags)
+
+
+def compiles(folder: Path, compiler: list[str], extra: list[str]) -> tuple[bool, str]:
+    """Does every translation unit compile, and the first error."""
+    all_units = units(folder)
+    if not all_units or len(all_units) > 12:
+        return False, "no units" if not all_units else "more than 12 units"
+    for source, flags in all_units:
+        language = "c" if source.endswith(".c") else "hip"
+        standard = [] if any(flag.startswith("-std=") for flag in flags) or language == "c" else ["-std=c++17"]
+        command = [*compiler, "-x", language, *standard, *flags, "-w", "-ferror-limit=5", *extra, source]
+        try:
+            done = subprocess.run(
+                command,
+                cwd=folder,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                timeout=180,
+                env={**os.environ, "HIP_PLATFORM": "amd"},
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            return False, "timeout"
+        if done.returncode:
+            match = re.search(r"[^\n]*(?:fatal error|error):[^\n]*", done.stderr)
+            return False, (match.group() if match else done.stderr[-200:]).strip()
+    return True, ""
+
+
+def lay_out(source: Path, results: dict[str, bytes], programs: list[str], target: Path) -> None:
+    """A tree with converted -cuda folders of the sample and links to everything else."""
+    target.mkdir(parents=True)
+    wanted = {f"{name}-cuda" for name in programs}
+    texts = {
+        name: " ".join(
+            path.read_text(errors="replace")
+            for path in (source / name).rglob("*")
+            if path.is_file() and path.suffix in {*UNITS, ".h", ".hpp", ".cuh", ""} and path.stat().st_size < 2_000_000
+        )
+        for name in wanted
+    }
+    for text in texts.values():
+        wanted = wanted | {ref for ref in re.findall(r"\.\./([\w.+-]+-cuda)\b", text) if (source / ref).is_dir()}
+    for folder in source.iterdir():
+        if folder.name not in wanted:
+            (target / folder.name).symlink_to(folder.resolve())
+            continue
+        shutil.copytree(folder, target / folder.name, symlinks=True, ignore_dangling_symlinks=True)
+    for path, data in results.items():
+        if path.split("/")[0] in wanted:
+            (target / path).write_bytes(data)
+
+
+def compile_figures(
+    source: Path, converted: dict[str, bytes], programs: list[str], arguments: argparse.Namespace
+) -> dict[str, Any] | None:
+    """Programs that compile: hand-made and converted."""
+    compiler = shlex.split(arguments.compiler)
+    if shutil.which(compiler[0]) is None:
+        return None
+    extra = ["-fsyntax-only"] if arguments.syntax_only else ["-c", "-o", os.devnull]
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(arguments.jobs) as pool:
+        tree = Path(folder) / "src"
+        lay_out(source, converted, programs, tree)
+        hand = dict(
+            zip(
+                programs,
+                pool.map(lambda name: compiles(source / f"{name}-hip", compiler, extra), programs),
+                strict=True,
+            )
+        )
+        ours = dict(
+            zip(
+                programs, pool.map(lambda name: compiles(tree / f"{name}-cuda", compiler, extra), programs), strict=True
+            )
+        )
+    good = [name for name in programs if hand[name][0]]
+    return {
+        "compiler": arguments.compiler,
+        "programs": len(programs),
+        "hand_made": len(good),
+        "converted": sum(ok for ok, _ in ours.values()),
+        "of_hand_made": sum(ours[name][0] for name in good),
+        "share": round(sum(ours[name][0] for name in good) / len(good), 4) if good else None,
+        "failed": {name: ours[name][1] for name in good if not ours[name][0]},
+    }
+
+
+def peer(
+    command: list[str] | None, source: Path, programs: list[str], arguments: argparse.Namespace
+) -> dict[str, Any] | None:
+    """A peer on the sample: names of our tables left in code, CPU seconds, programs that compile. None when not there."""
+    if command is None or not arguments.peers:
+        return None
+    table, converted, before, left = mapping.names(), {}, 0, 0
+    start = os.times()
+    with tempfile.TemporaryDirectory() as folder:
+        for name in programs:
+            for path in sorted((source / f"{name}-cuda").rglob("*")):
+                if not path.is_file() or path.suffix not in {
+                    *UNITS,
+                    ".cuh",
+                    ".h",
+                    ".hpp",
+                    ".hh",
+                    ".hxx",
+                    ".inl",
+                    ".inc",
+                }:
+                    continue
+                out = Path(folder) / "out"
+                out.unlink(missing_ok=True)
+                subprocess.run(
+                    [part.replace("{in}", str(path)).replace("{out}", str(out)) for part in command],
+                    capture_output=True,
+                    timeout=600,
+                    check=False,
+                )
+                old = path.read_bytes()
+                new = out.read_bytes() if out.exists() else old
+                converted[path.relative_to(source).as_posix()] = new
+                for data, after in ((old, False), (new, True)):
+                    words = Counter(re.findall(r"[A-Za-z_]\w*", stripped(data.decode("latin-1"))))
+                    count = sum(
+                        number for word, number in words.items() if word in table and table[word].family in COUNTED
+                    )
+                    before, left = (before, left + count) if after else (before + count, left)
+    end = os.times()
+    found: dict[str, Any] = {
+        "names_before": before,
+        "names_left": left,
+        "cpu_seconds": round(end.children_user + end.children_system - start.children_user - start.children_system, 1),
+    }
+    found["compile"] = None if arguments.no_compile else compile_figures(source, converted, programs, arguments)
+    return found
+
+
+def peers(source: Path, programs: list[str], arguments: argparse.Namespace) -> dict[str, Any]:
+    """All peers by name."""
+    perl, scribe = shutil.which("hipify-perl"), shutil.which("rocm-scribe")
+    return {
+        "hipify-perl": peer([perl, "{in}", "-o={out}"] if perl else None, source, programs, arguments),
+        "hipify_torch": None,  # converts folders only, and leaves its output beside the input
+        "rocm-scribe": peer(
+            [scribe, "translate", "{in}", "-o", "{out}"] if scribe else None, source, programs, arguments
+        ),
+    }
+
+
+def main() -> int:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("corpus", type=Path, help="HeCBench checkout (holds src/)")
+    parser.add_argument("--json", action="store_true", help="one JSON document on stdout")
+    parser.add_argument("--sample", type=int, default=120, help="programs to compile; 0 for all")
+    parser.add_argument("--no-compile", action="store_true")
+    parser.add_argument("--syntax-only", action="store_true", help="type-check host and device, no code generation")
+    parser.add_argument("--compiler", default="hipcc --offload-arch=gfx90a -O1")
+    parser.add_argument("--rocm", default="6.4", help="release that the output is for")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--peers", action="store_true", help="measure peers that are installed, too (hours)")
+    arguments = parser.parse_args()
+    source = arguments.corpus / "src"
+    if not source.is_dir():
+        print(f"{source}: no such folder", file=sys.stderr)
+        return 2
+    options = Options(rocm=arguments.rocm)
+    tree = find(source, include=("*-cuda/*",))
+    started, clock = time.process_time(), time.time()
+    results = convert_tree(tree, options, workers=1)
+    seconds = time.process_time() - started
+    lines = sum(result.report.lines for result in results if result.report.structure != "none")
+    print(f"converted {len(results)} files in {time.time() - clock:.1f} s", file=sys.stderr)
+    programs = sample(source, arguments.sample)
+    converted = {result.report.path: result.data for result in results if result.changed}
+    document = {
+        "schema": "rocsteady.port-compile/1",
+        "corpus": {
+            "programs": len({result.report.path.split("/")[0] for result in results}),
+            "files": len(results),
+            "lines_read": lines,
+        },
+        "speed": {"cpu_seconds": round(seconds, 2), "cpu_seconds_per_1000_lines": round(seconds / lines * 1000, 4)},
+        "names": name_figures(results, options, tree),
+        "literals": literal_figures(results),
+        "reviews": review_figures(results),
+        "compile": None if arguments.no_compile else compile_figures(source, converted, programs, arguments),
+        "peers": peers(source, programs, arguments),
+    }
+    if arguments.json:
+        print(json.dumps(document, indent=1))
+    else:
+        for key, value in document.items():
+            print(f"{key}: {json.dumps(value)}")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
