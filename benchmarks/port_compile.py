@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import importlib.util
 import json
 import os
 import re
@@ -367,65 +368,107 @@ def compile_figures(
     }
 
 
-def peer(
-    command: list[str] | None, source: Path, programs: list[str], arguments: argparse.Namespace
-) -> dict[str, Any] | None:
-    """A peer on the sample: names of our tables left in code, CPU seconds, programs that compile. None when not there."""
-    if command is None or not arguments.peers:
-        return None
-    table, converted, before, left = mapping.names(), {}, 0, 0
-    start = os.times()
-    with tempfile.TemporaryDirectory() as folder:
-        for name in programs:
-            for path in sorted((source / f"{name}-cuda").rglob("*")):
-                if not path.is_file() or path.suffix not in {
-                    *UNITS,
-                    ".cuh",
-                    ".h",
-                    ".hpp",
-                    ".hh",
-                    ".hxx",
-                    ".inl",
-                    ".inc",
-                }:
-                    continue
-                out = Path(folder) / "out"
-                out.unlink(missing_ok=True)
-                subprocess.run(
-                    [part.replace("{in}", str(path)).replace("{out}", str(out)) for part in command],
-                    capture_output=True,
-                    timeout=600,
-                    check=False,
-                )
-                old = path.read_bytes()
-                new = out.read_bytes() if out.exists() else old
-                converted[path.relative_to(source).as_posix()] = new
-                for data, after in ((old, False), (new, True)):
-                    words = Counter(re.findall(r"[A-Za-z_]\w*", stripped(data.decode("latin-1"))))
-                    count = sum(
-                        number for word, number in words.items() if word in table and table[word].family in COUNTED
-                    )
-                    before, left = (before, left + count) if after else (before + count, left)
-    end = os.times()
-    found: dict[str, Any] = {
-        "names_before": before,
-        "names_left": left,
-        "cpu_seconds": round(end.children_user + end.children_system - start.children_user - start.children_system, 1),
-    }
-    found["compile"] = None if arguments.no_compile else compile_figures(source, converted, programs, arguments)
+def sample_files(source: Path, programs: list[str]) -> list[Path]:
+    """Source files of the sample's -cuda folders."""
+    suffixes = {*UNITS, ".cuh", ".h", ".hpp", ".hh", ".hxx", ".inl", ".inc"}
+    folders = [source / f"{name}-cuda" for name in programs]
+    return [
+        path for folder in folders for path in sorted(folder.rglob("*")) if path.is_file() and path.suffix in suffixes
+    ]
+
+
+def names_in(data: bytes) -> int:
+    """CUDA names of our tables in code, the program's own included: the same count for every tool."""
+    table = mapping.names()
+    words = Counter(re.findall(r"[A-Za-z_]\w*", stripped(data.decode("latin-1"))))
+    return sum(count for word, count in words.items() if word in table and table[word].family in COUNTED)
+
+
+def peer_figures(
+    source: Path,
+    converted: dict[str, bytes],
+    programs: list[str],
+    seconds: float,
+    arguments: argparse.Namespace,
+    compiled: bool,
+) -> dict[str, Any]:
+    """Names left and programs that compile, from a tool's outputs by path."""
+    files = sample_files(source, programs)
+    before = sum(names_in(path.read_bytes()) for path in files)
+    left = sum(names_in(converted.get(path.relative_to(source).as_posix(), path.read_bytes())) for path in files)
+    found: dict[str, Any] = {"names_before": before, "names_left": left, "cpu_seconds": round(seconds, 1)}
+    found["compile"] = (
+        compile_figures(source, converted, programs, arguments) if compiled and not arguments.no_compile else None
+    )
     return found
 
 
-def peers(source: Path, programs: list[str], arguments: argparse.Namespace) -> dict[str, Any]:
-    """All peers by name."""
+def per_file(command: list[str], source: Path, programs: list[str]) -> tuple[dict[str, bytes], float]:
+    """Outputs of a tool that converts one file at a time, and the CPU seconds it took."""
+    converted: dict[str, bytes] = {}
+    start = os.times()
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "out"
+        for path in sample_files(source, programs):
+            out.unlink(missing_ok=True)
+            words = [part.replace("{in}", str(path)).replace("{out}", str(out)) for part in command]
+            try:
+                subprocess.run(words, cwd=folder, capture_output=True, timeout=600, check=False)
+            except subprocess.TimeoutExpired:
+                continue
+            if out.exists():
+                converted[path.relative_to(source).as_posix()] = out.read_bytes()
+    end = os.times()
+    return converted, end.children_user + end.children_system - start.children_user - start.children_system
+
+
+def hipify_torch(source: Path, programs: list[str]) -> tuple[dict[str, bytes], float]:
+    """Outputs of hipify_torch, which converts folders and writes under other names beside the input."""
+    code = "import sys; from hipify_torch.hipify_python import hipify; d = sys.argv[1]; hipify(project_directory=d, output_directory=d, includes=[d + '/*'], show_detailed=False)"
+    converted: dict[str, bytes] = {}
+    start = os.times()
+    with tempfile.TemporaryDirectory() as folder:
+        for name in programs:
+            copy = Path(folder) / f"{name}-cuda"
+            shutil.copytree(source / copy.name, copy, ignore_dangling_symlinks=True)
+            subprocess.run([sys.executable, "-c", code, str(copy)], capture_output=True, timeout=600, check=False)
+            for path in sample_files(source, [name]):
+                mine = Path(folder) / path.relative_to(source)
+                for fresh in (mine.with_suffix(".hip"), mine.with_name(f"{mine.stem}_hip{mine.suffix}"), mine):
+                    if fresh.exists():
+                        converted[path.relative_to(source).as_posix()] = fresh.read_bytes()
+                        break
+    end = os.times()
+    return converted, end.children_user + end.children_system - start.children_user - start.children_system
+
+
+def peers(source: Path, programs: list[str], ours: dict[str, bytes], arguments: argparse.Namespace) -> dict[str, Any]:
+    """All peers by name; null for those that are not installed, or all without --peers."""
     perl, scribe = shutil.which("hipify-perl"), shutil.which("rocm-scribe")
-    return {
-        "hipify-perl": peer([perl, "{in}", "-o={out}"] if perl else None, source, programs, arguments),
-        "hipify_torch": None,  # converts folders only, and leaves its output beside the input
-        "rocm-scribe": peer(
-            [scribe, "translate", "{in}", "-o", "{out}"] if scribe else None, source, programs, arguments
-        ),
-    }
+    found: dict[str, Any] = {"hipify-perl": None, "hipify_torch": None, "rocm-scribe": None}
+    if not arguments.peers:
+        return found
+    found["rocsteady"] = peer_figures(source, ours, programs, 0.0, arguments, False)
+    if perl:
+        found["hipify-perl"] = peer_figures(
+            source, *_split(per_file([perl, "{in}", "-o={out}"], source, programs), programs), arguments, True
+        )
+    if scribe:
+        found["rocm-scribe"] = peer_figures(
+            source,
+            *_split(per_file([scribe, "hipify", "{in}", "--output", "{out}"], source, programs), programs),
+            arguments,
+            True,
+        )
+    if importlib.util.find_spec("hipify_torch"):
+        found["hipify_torch"] = peer_figures(
+            source, *_split(hipify_torch(source, programs), programs), arguments, False
+        )
+    return found
+
+
+def _split(outcome: tuple[dict[str, bytes], float], programs: list[str]) -> tuple[dict[str, bytes], list[str], float]:
+    return outcome[0], programs, outcome[1]
 
 
 def main() -> int:
@@ -466,7 +509,7 @@ def main() -> int:
         "literals": literal_figures(results),
         "reviews": review_figures(results),
         "compile": None if arguments.no_compile else compile_figures(source, converted, programs, arguments),
-        "peers": peers(source, programs, arguments),
+        "peers": peers(source, programs, converted, arguments),
     }
     if arguments.json:
         print(json.dumps(document, indent=1))

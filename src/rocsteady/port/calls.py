@@ -38,8 +38,13 @@ def convert_calls(context: Context) -> None:
                 change(context, index)
     for index in context.source.uses.get("CUDART_CB", ()):
         _drop_word(context, index)
+    for index in context.source.uses.get("__grid_constant__", ()):
+        if not context.source.directive_of[index]:
+            context.note("grid-constant", index)
+            _drop_word(context, index)
     _callbacks(context)
     _brace_assignments(context)
+    _dependent_templates(context)
 
 
 def _rename(context: Context, index: int, hip: str) -> None:
@@ -146,6 +151,19 @@ def _brace_assignments(context: Context) -> None:
                 context.insert_before(index, source.word(use - 1), "brace-assignment")
                 context.converted += 1
                 break
+
+
+def _dependent_templates(context: Context) -> None:
+    """`A<T>::f<n>(x)` in a function: nvcc lets the word `template` be missing, clang does not. The meaning is the same."""
+    source = context.source
+    for index, token in enumerate(source.code):
+        if token.text != "::" or source.word(index - 1) != ">" or source.word(index + 2) != "<":
+            continue
+        end = source.template_end(index + 2)
+        if end is None or source.word(end + 1) != "(" or context.structure.function_at(index) is None:
+            continue
+        if context.insert_before(index + 1, "template ", "dependent-template"):
+            context.converted += 1
 
 
 def _callbacks(context: Context) -> None:

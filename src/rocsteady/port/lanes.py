@@ -17,6 +17,7 @@ _THREAD_WORDS = re.compile(
     r"^(?:tid\w?|tx|thread_?(?:id|idx|num|rank)\w*|num_?threads\w*|n_?threads\w*|threads_?per_?block|block_?(?:size|dim)\w*|block_?threads|nthreads)$",
     re.I,
 )
+_OPERATIONS = ("__shfl", "__ballot", "__any_sync", "__all_sync", "__match", "__activemask", "__reduce_")
 _WARP_WORD = re.compile(r"warp|wave_?size|lane", re.I)
 _WARP_VALUE = {"32", "32u", "32U", "5", "31", "0x1f", "0x1F"}
 
@@ -32,6 +33,7 @@ def find_lane_numbers(context: Context) -> None:
     _lane_functions(context)
     _warp_size(context)
     _single_warp_launches(context)
+    _native_numbers(context)
 
 
 def _literal(context: Context, index: int, thread_words: dict[Function | None, set[str]]) -> None:
@@ -178,6 +180,22 @@ def _warp_size(context: Context) -> None:
         )
         if in_condition or constant:
             context.note("warp-size-not-constant", index)
+
+
+def _native_numbers(context: Context) -> None:
+    """Lane and group numbers by warpSize beside operations that were kept to groups of 32."""
+    source = context.source
+    operations = [at for word, at in source.uses.items() if word.startswith(_OPERATIONS)]
+    calls = sorted(index for indices in operations for index in indices)
+    for index in source.uses.get("warpSize", ()):
+        function = context.structure.function_at(index)
+        before = index - 2 if source.word(index - 1) == "(" else index - 1
+        if function is None or source.word(before) not in {"%", "/", "&"}:
+            continue
+        if any(function.holds(call) for call in calls) and any(
+            word in _THREAD_ROOTS or _THREAD_WORDS.match(word) for word in _operand(source, before - 1)
+        ):
+            context.note("lane-number-native", index)
 
 
 def _single_warp_launches(context: Context) -> None:

@@ -24,6 +24,7 @@ def find_memory(context: Context) -> None:
     _locks(context)
     _coherent_flags(context)
     _shared_sizes(context)
+    _launch_sizes(context)
 
 
 def _float_atomics(context: Context) -> None:
@@ -176,6 +177,26 @@ def _coherent_flags(context: Context) -> None:
                 source.line_of(index)
             ):
                 context.note("coherent-memory", index)
+
+
+def _launch_sizes(context: Context) -> None:
+    """A launch that asks for more dynamic shared memory than a workgroup has; literal products only."""
+    source = context.source
+    for launch in context.structure.launches:
+        if len(launch.arguments) < 3:
+            continue
+        words = [source.word(at) for at in range(launch.arguments[2][0], launch.arguments[2][1] + 1)]
+        if (
+            not words
+            or any(word != "*" for word in words[1::2])
+            or not all(word.rstrip("uUlL").isdigit() for word in words[::2])
+        ):
+            continue
+        total = 1
+        for word in words[::2]:
+            total *= int(word.rstrip("uUlL"))
+        if total > LDS_BYTES:
+            context.note("shared-memory-size", launch.opener, f"{total} bytes asked for")
 
 
 def _shared_sizes(context: Context) -> None:

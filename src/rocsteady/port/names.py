@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from rocsteady.port import mapping
 from rocsteady.port.context import Context, Unconverted
 from rocsteady.port.mapping import Name
@@ -38,6 +40,7 @@ def convert_names(context: Context) -> None:
     """Rename every API name of the file that is not the program's own."""
     table, source = mapping.names(), context.source
     noted: set[str] = set()
+    shims = False
     for word in source.uses.keys() & table.keys():
         name = table[word]
         if name.state == "same" or word in _OTHER_PASSES:
@@ -48,6 +51,10 @@ def convert_names(context: Context) -> None:
             if is_own(context, word, index):
                 if word not in noted and _defined_here(context, word, index):
                     noted.add(word)
+                    if source.directive_of[index]:
+                        if shims:
+                            continue  # one note stands for all macros of a file that redefine CUDA's names
+                        shims = True
                     context.note("own-name", index)
                 continue
             _convert_one(context, name, index)
@@ -71,6 +78,9 @@ def is_own(context: Context, word: str, index: int) -> bool:
         return False
     if any(own.index == index for own in owns):
         return True
+    owns = [own for own in owns if not _stands_in(context, own.index)]
+    if not owns:
+        return False
     if before == "::":
         return any(not own.path and own.kind == "function" for own in owns)
     here = scope.path(index)
@@ -94,6 +104,14 @@ def _defined_here(context: Context, word: str, index: int) -> bool:
     owner = source.directive_of[index]
     after = source.word(index + 1)
     return not (owner and after.startswith(("hip", "HIP", "__hip", "rocm", "ROCM", "roc")))
+
+
+def _stands_in(context: Context, index: int) -> bool:
+    """Is the definition a stand-in for an old toolkit or GPU? Under HIP its condition does not hold."""
+    return any(
+        re.search(r"__CUDA_ARCH__|CUDA_VERSION|CUDART_VERSION|__CUDACC_VER", condition)
+        for condition in context.conditions.at(index)
+    )
 
 
 def _keyword_before(word: str) -> bool:
