@@ -1,8 +1,9 @@
 #!/bin/sh
 # Installs the Debian packages that some tests use, as root; otherwise says what will be skipped.
 # chromium: opens the HTML report. hipcc and HIP headers: compile what `port` wrote.
+# prometheus and its company: scrape a lab node, fire the rules, deliver the alerts.
 set -u
-packages="chromium hipcc libamdhip64-dev"
+packages="chromium hipcc libamdhip64-dev prometheus prometheus-alertmanager prometheus-node-exporter"
 missing=""
 for package in $packages; do
     dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'install ok installed' || missing="$missing $package"
