@@ -9,7 +9,7 @@ import pytest
 
 from rocsteady.exporter.batch import Batch
 from rocsteady.exporter.collectors.engines import EngineCollector, check_address
-from rocsteady.metrics import node as m
+from rocsteady.metrics import engine as m
 from rocsteady.model import InputError
 
 TEXT = """# TYPE vllm:num_requests_running gauge

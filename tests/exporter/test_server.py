@@ -12,6 +12,7 @@ from aiohttp.test_utils import TestClient, TestServer
 
 from rocsteady.exporter.exporter import Exporter, Options
 from rocsteady.exporter.server import application, parse_listen
+from rocsteady.lab import SHAPES, build_node
 from rocsteady.model import InputError
 
 Use = Callable[[TestClient], Awaitable[None]]  # type: ignore[type-arg]
@@ -72,6 +73,32 @@ def test_stream_begins_with_the_document(mi300x8: Path) -> None:
         answer.close()
 
     serve(mi300x8, use)
+
+
+def test_a_line_of_the_kernel_log_reaches_the_listeners(tmp_path: Path) -> None:
+    build_node(SHAPES["mi300x8"], 0, None).tree.write(tmp_path)
+    gpu = "0000:05:00.0"
+    assert (tmp_path / "sys/bus/pci/devices" / gpu).exists()
+
+    async def use(client: TestClient) -> None:  # type: ignore[type-arg]
+        answer = await client.get("/v1/gpu-health/stream")
+
+        async def state() -> str:
+            while True:
+                line = await answer.content.readline()
+                if line.startswith(b"data: "):
+                    rows = json.loads(line.removeprefix(b"data: "))["gpus"]
+                    return next(str(row["state"]) for row in rows if row["bdf"] == gpu)
+
+        assert await state() == "healthy"
+        with (tmp_path / "var/log/dmesg").open("a") as log:
+            log.write(
+                f"[431999.000000] amdgpu {gpu}: amdgpu: SMU: I'm not done with your previous command: SMN_C2PMSG_66:0x0000003F SMN_C2PMSG_82:0x00000000\n"
+            )
+        assert await asyncio.wait_for(state(), 60) == "unhealthy"
+        answer.close()
+
+    serve(tmp_path, use)
 
 
 def test_token(mi300x8: Path) -> None:

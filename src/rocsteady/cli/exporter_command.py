@@ -41,7 +41,12 @@ def exporter(
     ] = None,
     engine: Annotated[
         list[str] | None,
-        typer.Option("--engine", metavar="URL", help="/metrics of a vLLM on this machine, loopback only (repeatable)."),
+        typer.Option(
+            "--engine",
+            metavar="URL|none",
+            help="/metrics of an engine on this machine, loopback only (repeatable). Engines whose processes are found "
+            "here are asked anyway; 'none' asks nobody.",
+        ),
     ] = None,
     tls_cert: Annotated[
         Path | None, typer.Option("--tls-cert", metavar="FILE", help="Serve HTTPS with this certificate.")
@@ -59,7 +64,8 @@ def exporter(
         raise InputError(f"--root {root}: not a directory")
     options = Options(
         root=root, only=tuple(collector or ()), without=tuple(no_collector or ()), deadline=deadline,
-        model_dirs=tuple(model_dir or ()), engines=tuple(engine or ()),
+        model_dirs=tuple(model_dir or ()), engines=tuple(url for url in engine or () if url != "none"),
+        find_engines="none" not in (engine or ()),
     )  # fmt: skip
     made = Exporter(options)
     if once:

@@ -13,6 +13,7 @@ import msgspec
 
 from rocsteady import __version__
 from rocsteady.exporter.batch import Batch
+from rocsteady.exporter.collectors.engine_processes import EngineProcessCollector
 from rocsteady.exporter.collectors.engines import EngineCollector
 from rocsteady.exporter.collectors.errors import PcieCollector, RasCollector, XgmiCollector
 from rocsteady.exporter.collectors.kernel_log import KernelLogCollector
@@ -24,7 +25,7 @@ from rocsteady.exporter.collectors.setup import SetupCollector
 from rocsteady.exporter.collectors.tables import TableCollector
 from rocsteady.exporter.exposition import Samples, TextWriter
 from rocsteady.exporter.health import Health
-from rocsteady.exporter.memory import give_back
+from rocsteady.exporter.memory import give_back, one_arena
 from rocsteady.exporter.workers import DEADLINE, Collector, Workers
 from rocsteady.hostfs.kernel_log import KernelLog
 from rocsteady.hostfs.pinned import PinnedFS
@@ -65,6 +66,7 @@ FACTORIES: dict[str, Factory] = {
     NodeCollector.name: _node,
     RdmaCollector.name: _simple(RdmaCollector),
     KernelLogCollector.name: _log,
+    EngineProcessCollector.name: _simple(EngineProcessCollector),
     EngineCollector.name: _engines,
 }
 """Collectors by name. Each gets a reader of its own."""
@@ -73,7 +75,8 @@ FACTORIES: dict[str, Factory] = {
 class Options(msgspec.Struct, frozen=True, kw_only=True):
     """What an exporter reads. ``only`` and ``without`` are names of collectors.
 
-    ``model_dirs``: directories whose file systems are watched; ``engines``: ``/metrics`` addresses of engines here.
+    ``model_dirs``: directories whose file systems are watched; ``engines``: ``/metrics`` addresses of engines here;
+    ``find_engines``: ask those too whose processes are found in our own network namespace.
     """
 
     root: Path = Path("/")
@@ -82,6 +85,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     deadline: float = DEADLINE
     model_dirs: tuple[Path, ...] = ()
     engines: tuple[str, ...] = ()
+    find_engines: bool = True
 
 
 def chosen(options: Options) -> list[str]:
@@ -101,6 +105,7 @@ class Exporter:
     """Answers scrapes. Safe to call from several threads; one scrape at a time."""
 
     def __init__(self, options: Options, opener: Opener = open_regular) -> None:
+        one_arena()
         self.options = options
         self._names = chosen(options)
         self._opener = opener
@@ -109,6 +114,7 @@ class Exporter:
         self._workers: Workers | None = None
         self._scrapes = 0
         self._log: KernelLogCollector | None = None
+        self._found: EngineProcessCollector | None = None
         self._health = Health()
         self._last: Samples = {}
         self._last_at = 0.0
@@ -123,10 +129,17 @@ class Exporter:
         return self._workers
 
     def _made(self, name: str) -> Collector:
+        if name == EngineCollector.name:
+            return EngineCollector(self.options.engines, found=self._addresses)
         made = FACTORIES[name](PinnedFS(self.options.root, self._opener), self.options, self._opener)
         if isinstance(made, KernelLogCollector):
             self._log = made
+        if isinstance(made, EngineProcessCollector):
+            self._found = made
         return made
+
+    def _addresses(self) -> tuple[str, ...]:
+        return self._found.addresses if self._found is not None and self.options.find_engines else ()
 
     def samples(self) -> Samples:
         """One scrape as samples."""
@@ -157,6 +170,13 @@ class Exporter:
             self.samples()
         with self._lock:
             return self._health.document(self._last, self._node_name(), time.time())
+
+    def glance(self) -> int:
+        """Read what is new in the kernel log, and nothing else: how many events it has told so far."""
+        with self._lock:
+            if not self.paused:
+                self.workers.run(KernelLogCollector.name)
+            return self._log.taken if self._log is not None else 0
 
     def _node_name(self) -> str:
         try:

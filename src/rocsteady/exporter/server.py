@@ -25,6 +25,9 @@ T = TypeVar("T")
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 HEALTH_EVERY = 5.0
 """Seconds between two looks at the health while somebody listens to the stream."""
+GLANCE_EVERY = 0.5
+"""Seconds between two looks at the kernel log while somebody listens. It costs a read of a file that did not grow; what
+is new there is followed by a look at the health at once, so that a listener acts within two seconds of a fault."""
 BEAT = 15.0
 """Seconds after which a quiet stream gets a comment, so that proxies do not cut it."""
 MOST_STREAMS = 64
@@ -145,8 +148,15 @@ async def _changes(exporter: Exporter) -> AsyncIterator[bytes]:
     loop = asyncio.get_running_loop()
     shown: list[object] | None = None
     number, spoke = 0, loop.time()
+    told, looked = await _in_thread(exporter.glance), float("-inf")
     while True:
-        document = await _in_thread(_document(exporter, HEALTH_EVERY))
+        events = await _in_thread(exporter.glance)
+        if events == told and loop.time() - looked < HEALTH_EVERY:
+            await asyncio.sleep(GLANCE_EVERY)
+            continue
+        fresh = events != told
+        told, looked = events, loop.time()
+        document = await _in_thread(_document(exporter, 0.0 if fresh else HEALTH_EVERY))
         digest = [(g["bdf"], g["partition"], g["state"], g["reasons"], g["advice"]) for g in document["gpus"]]
         if digest != shown:
             number += 1
@@ -155,7 +165,6 @@ async def _changes(exporter: Exporter) -> AsyncIterator[bytes]:
         elif loop.time() - spoke >= BEAT:
             spoke = loop.time()
             yield b": still here\n\n"
-        await asyncio.sleep(HEALTH_EVERY)
 
 
 def tls(serving: Serving) -> ssl.SSLContext | None:

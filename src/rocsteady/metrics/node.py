@@ -123,37 +123,9 @@ RDMA_COUNTER = Metric(
     source=f"{RDMA}counters/, {RDMA}hw_counters/", read="infiniband: counters, hw_counters", since="RDMA NICs",
     help="Other counters of a port, named as the driver does; class says whether the port or the hardware counts.",
 )  # fmt: skip
-ENGINE_UP = Metric(
-    name="engine_up", kind="gauge", labels=("engine",), source="/metrics of an engine, only where configured",
-    read="exporter", since="vLLM", help="1 where the engine answered its /metrics.",
-)  # fmt: skip
-ENGINE_REQUESTS = Metric(
-    name="engine_requests", kind="gauge", labels=("engine", "class"), source="vllm:num_requests_*", read="exporter",
-    since="vLLM", help="Requests in the engine: running, waiting.",
-)  # fmt: skip
-ENGINE_KV = Metric(
-    name="engine_kv_cache_used_ratio", kind="gauge", unit="ratio", labels=("engine",),
-    source="vllm:kv_cache_usage_perc, vllm:gpu_cache_usage_perc", read="exporter", since="vLLM",
-    help="Share of the KV cache in use, 0 to 1.",
-)  # fmt: skip
-ENGINE_TOKENS = Metric(
-    name="engine_tokens_total", kind="counter", labels=("engine", "kind"),
-    source="vllm:generation_tokens_total, vllm:prompt_tokens_total", read="exporter", since="vLLM",
-    help="Tokens of the engine: prompt, generated.",
-)  # fmt: skip
-ENGINE_STALLED = Metric(
-    name="engine_stalled_seconds", kind="gauge", unit="seconds", labels=("engine",),
-    source="vllm:*_tokens_total, vllm:num_requests_running", read="exporter", since="vLLM",
-    help="Time for which requests run and no token was counted; 0 while tokens move or nothing runs.",
-)  # fmt: skip
-ENGINE_AGE = Metric(
-    name="engine_metrics_age_seconds", kind="gauge", unit="seconds", labels=("engine",), source="the exporter",
-    read="exporter", since="vLLM", help="Age of the engine's values in this scrape.",
-)  # fmt: skip
 
 METRICS = (
     INFO, UPTIME, TAINT, MEMORY, HUGEPAGES, THP, PRESSURE, NUMA_MEMORY, NUMA_PAGES, NUMA_BALANCING, SYSCTL, LIMIT, LOAD,
     IOMMU, IOMMU_ACTIVE, MODULE, PARAMETER, DISK, GPUS, LOG_LINES, LOG_LOST, KERNEL_EVENTS, RDMA_INFO, RDMA_UP,
-    RDMA_RATE, RDMA_BYTES, RDMA_PACKETS, RDMA_COUNTER, ENGINE_UP, ENGINE_REQUESTS, ENGINE_KV, ENGINE_TOKENS,
-    ENGINE_STALLED, ENGINE_AGE,
+    RDMA_RATE, RDMA_BYTES, RDMA_PACKETS, RDMA_COUNTER,
 )  # fmt: skip

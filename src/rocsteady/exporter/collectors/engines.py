@@ -1,4 +1,4 @@
-"""State of the engines on this node, read from their own /metrics. Only where configured, only on loopback."""
+"""What the engines on this node say of themselves in their own /metrics. Only on loopback."""
 
 from __future__ import annotations
 
@@ -12,17 +12,24 @@ from collections.abc import Callable
 from urllib.parse import urlsplit
 
 from rocsteady.exporter.batch import Batch
-from rocsteady.metrics import node as m
+from rocsteady.metrics import engine as m
 from rocsteady.model import Gap, InputError
 
 SECONDS = 2.0
 """An engine under load answers /metrics in tens of milliseconds; what takes longer is stuck or starting."""
 LARGEST = 8 << 20
-LINE = re.compile(r"^(vllm:[a-z_]+)(?:\{[^}\n]*\})? (\S+)", re.MULTILINE)
-KV = ("vllm:kv_cache_usage_perc", "vllm:gpu_cache_usage_perc")
-"""New and old name (V1 and V0); both are a share from 0 to 1 in spite of the name."""
-REQUESTS = (("vllm:num_requests_running", "running"), ("vllm:num_requests_waiting", "waiting"))
-TOKENS = (("vllm:prompt_tokens_total", "prompt"), ("vllm:generation_tokens_total", "generated"))
+LINE = re.compile(r"^((?:vllm|sglang):[a-z_]+)(?:\{[^}\n]*\})? (\S+)", re.MULTILINE)
+KV = ("vllm:kv_cache_usage_perc", "vllm:gpu_cache_usage_perc", "sglang:token_usage")
+"""vLLM's new and old name (V1 and V0), a share from 0 to 1 in spite of the name; SGLang's
+(https://docs.sglang.io/references/production_metrics.html)."""
+REQUESTS = (
+    ("vllm:num_requests_running", "running"), ("vllm:num_requests_waiting", "waiting"),
+    ("sglang:num_running_reqs", "running"), ("sglang:num_queue_reqs", "waiting"),
+)  # fmt: skip
+TOKENS = (
+    ("vllm:prompt_tokens_total", "prompt"), ("vllm:generation_tokens_total", "generated"),
+    ("sglang:prompt_tokens_total", "prompt"), ("sglang:generation_tokens_total", "generated"),
+)  # fmt: skip
 
 
 def check_address(url: str) -> str:
@@ -45,19 +52,25 @@ def check_address(url: str) -> str:
 
 
 class EngineCollector:
-    """Samples of the engines that were named."""
+    """Samples of the engines that were named, and of those that ``found`` gives at the time."""
 
     name = "engines"
 
-    def __init__(self, urls: tuple[str, ...], clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        urls: tuple[str, ...],
+        clock: Callable[[], float] = time.monotonic,
+        found: Callable[[], tuple[str, ...]] = tuple,
+    ) -> None:
         self._urls = tuple(check_address(url) for url in urls)
         self._clock = clock
+        self._found = found
         self._moved: dict[str, tuple[float, float]] = {}
         self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), _NoRedirect())
 
     def collect(self, batch: Batch) -> None:
         """Ask each engine."""
-        for url in self._urls:
+        for url in dict.fromkeys((*self._urls, *self._found())):
             name = urlsplit(url).netloc
             try:
                 with self._opener.open(url, timeout=SECONDS) as answer:
@@ -105,9 +118,10 @@ def add_engine(
         if metric in values:
             batch.add(m.ENGINE_TOKENS, sum(values[metric]), name, kind)
             tokens += sum(values[metric])
-    running = sum(values.get(REQUESTS[0][0], ()))
+    counts = [sum(values[metric]) for metric, kind in REQUESTS if kind == "running" and metric in values]
+    running = sum(counts)
     last = moved.get(name)
     if last is None or last[0] != tokens or running == 0:
         moved[name] = last = (tokens, now)
-    if REQUESTS[0][0] in values:
+    if counts:
         batch.add(m.ENGINE_STALLED, max(0.0, now - last[1]), name)

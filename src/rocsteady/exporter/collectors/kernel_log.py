@@ -81,6 +81,8 @@ class KernelLogCollector:
         self._counts: Counter[tuple[str, ...]] = Counter()
         self.recent: deque[tuple[float, Event]] = deque(maxlen=KEPT_EVENTS)
         self.boots = 0
+        self.taken = 0
+        """Events taken in so far, of any kind; grows only."""
 
     def collect(self, batch: Batch) -> None:
         """Read what is new."""
@@ -115,6 +117,7 @@ class KernelLogCollector:
                 self.recent.clear()
                 self.boots += 1
             elif event.level in SHOWN_LEVELS:
+                self.taken += 1
                 self._counts[counted_as(event)] += weight(event)
                 self.recent.append((happened(event, now, up), event))
 
