@@ -20,6 +20,10 @@ def main() -> None:
         app()
     except RocsteadyError as error:
         fail(str(error))
+    except SystemExit:
+        if type(sys.stdout).__name__ == "PacifyFlushWrapper":  # click's answer to a closed pipe, which is no failure
+            raise SystemExit(0) from None
+        raise
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the reader went away: nothing is left to say
         raise SystemExit(0) from None

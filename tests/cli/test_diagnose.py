@@ -158,3 +158,11 @@ def test_one_trouble_on_four_gpus_is_one_entry_of_the_text(tmp_path: Path) -> No
     text = run("diagnose", str(path)).stdout.decode()
     assert text.count("FW-0002") == 1 and "the same on: 0000:02:00.0, 0000:03:00.0, 0000:04:00.0" in text
     assert run("diagnose", str(path), "-v").stdout.decode().count("FW-0002") >= 4
+
+
+def test_a_reader_that_goes_away_is_no_failure() -> None:
+    listing = subprocess.Popen([sys.executable, "-m", "rocsteady", "catalog", "list"], stdout=subprocess.PIPE)
+    assert listing.stdout is not None
+    listing.stdout.readline()
+    listing.stdout.close()
+    assert listing.wait(60) == 0
