@@ -13,7 +13,7 @@ Unit = Literal[
     "transfers per second", "rotations per minute", "ticks",
 ]  # fmt: skip
 
-WHAT = frozenset({"block", "sensor", "reason", "domain", "direction", "kind", "class"})
+WHAT = frozenset({"block", "sensor", "reason", "domain", "direction", "kind", "class", "signal", "method"})
 """Labels that say what is measured. Together with the name their values make one measurement."""
 WHICH = frozenset(
     {"gpu", "partition", "xcd", "aid", "stack", "link", "peer", "engine", "port", "device", "pid", "cpu", "numa",

@@ -1,0 +1,1 @@
+"""Alerting: Prometheus rules from the catalog and the metrics, and forecasts of latency and memory."""
