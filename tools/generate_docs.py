@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from rocsteady.catalog import load_catalog
+from rocsteady.catalog.observed import PAGE, observed_page
 from rocsteady.catalog.pages import pages
 from rocsteady.metrics.pages import metric_pages
 
@@ -16,6 +17,7 @@ DOCS = Path(__file__).resolve().parents[1] / "docs"
 def wanted() -> dict[Path, str]:
     """Every generated file and its content."""
     catalog = {DOCS / "catalog" / name: text for name, text in pages(load_catalog()).items()}
+    catalog[DOCS / "catalog" / PAGE] = observed_page()
     return catalog | {DOCS / name: text for name, text in metric_pages().items()}
 
 

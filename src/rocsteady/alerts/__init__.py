@@ -1,1 +1,1 @@
-"""Alerting: Prometheus rules from the catalog and the metrics, and forecasts of latency and memory."""
+"""Alert rules made from the metrics and the catalog, with their unit tests, Alertmanager route and dashboards; latency forecast."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from rocsteady.cli import (
+    alerts_command,
     catalog_command,
     compat_command,
     config_command,
@@ -34,6 +35,7 @@ plan_command.register(app)
 lab_command.register(app)
 exporter_command.register(app)
 metrics_command.register(app)
+alerts_command.register(app)
 demo_command.register(app)
 config_command.register(app)
 port_command.register(app)

@@ -1,0 +1,224 @@
+"""The threshold file: one TOML file with every number of every rule. ``rocsteady alerts thresholds`` prints it."""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from rocsteady.alerts.amounts import duration, seconds
+from rocsteady.alerts.load import load_rules, thresholds
+from rocsteady.alerts.rule import Rule, Threshold
+from rocsteady.model import InputError, Severity
+
+MOST_BYTES = 1 << 20
+
+
+class General(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """``[general]``."""
+
+    job: str = "rocsteady"
+    """``job`` of the scrapes of the exporters."""
+    runbook_base_url: str = "docs/catalog"
+    """What runbook links start with."""
+    scrape_interval: str = "15s"
+    evaluation_interval: str = "15s"
+    targets: tuple[str, ...] = ("127.0.0.1:9945",)
+    """host:port of the exporters, for the prometheus.yml that is written."""
+
+
+class Notify(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """``[alertmanager]``: where alerts go, by how soon somebody should act. Empty: nowhere (seen in the web page only)."""
+
+    address: str = "127.0.0.1:9093"
+    now_url: str = ""
+    soon_url: str = ""
+    later_url: str = ""
+    heal_url: str = ""
+    group_wait: str = "10s"
+    group_interval: str = "1m"
+    repeat_interval: str = "4h"
+
+
+class Chosen(msgspec.Struct, frozen=True, kw_only=True):
+    """One rule with the numbers in force. ``amounts``: seconds for durations, else the number."""
+
+    rule: Rule
+    group: str
+    severity: Severity
+    amounts: dict[str, float]
+    durations: frozenset[str]
+    changed: frozenset[str] = frozenset()
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """What is written: the rules in force, and where to."""
+
+    general: General = General()
+    alertmanager: Notify = Notify()
+    rules: tuple[Chosen, ...]
+
+
+def load_settings(file: Path | None = None) -> Settings:
+    """The defaults, changed by a threshold file.
+
+    Raises:
+        InputError: the file cannot be read, or a key or value is wrong; the message names it.
+    """
+    raw: dict[str, Any] = {}
+    where = str(file or "defaults")
+    if file is not None:
+        try:
+            with file.open("rb") as stream:
+                text = stream.read(MOST_BYTES + 1)
+            if len(text) > MOST_BYTES:
+                raise InputError(f"{file}: larger than {MOST_BYTES} bytes")
+            raw = tomllib.loads(text.decode("utf-8"))
+        except OSError as error:
+            raise InputError(f"{file}: {error.strerror}") from error
+        except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
+            raise InputError(f"{file}: not TOML: {error}") from error
+    _only(raw, ("general", "alertmanager", "rules"), where)
+    changes = raw.get("rules", {})
+    if not isinstance(changes, dict):
+        raise InputError(f"{where}: rules is not a table")
+    groups = load_rules()
+    _only(changes, [rule.id for rules in groups.values() for rule in rules], f"{where}: rules")
+    chosen = [
+        choice
+        for group, rules in groups.items()
+        for rule in rules
+        if (choice := _choose(rule, group, changes.get(rule.id, {}), f"{where}: rules.{rule.id}")) is not None
+    ]
+    try:
+        general = msgspec.convert(raw.get("general", {}), General)
+        notify = msgspec.convert(raw.get("alertmanager", {}), Notify)
+    except msgspec.ValidationError as error:
+        raise InputError(f"{where}: {error}") from error
+    _check_general(general, notify, where)
+    return Settings(general=general, alertmanager=notify, rules=tuple(chosen))
+
+
+def _only(table: dict[str, Any], known: Iterable[str], where: str) -> None:
+    names = list(known)
+    for key in table:
+        if key not in names:
+            near = difflib.get_close_matches(key, names, 1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            raise InputError(f"{where}: unknown key {key!r}{hint}")
+
+
+def _choose(rule: Rule, group: str, change: object, where: str) -> Chosen | None:
+    if not isinstance(change, dict):
+        raise InputError(f"{where}: not a table")
+    numbers = thresholds(rule)
+    _only(change, ("enabled", "severity", *numbers), where)
+    enabled, severity = change.get("enabled", True), change.get("severity", rule.severity)
+    if not isinstance(enabled, bool):
+        raise InputError(f"{where}.enabled: true or false")
+    if severity not in ("critical", "warning", "info"):
+        raise InputError(f"{where}.severity: critical, warning or info")
+    if not enabled:
+        return None
+    amounts = {
+        name: _number(change.get(name, limit.value), limit, name, f"{where}.{name}") for name, limit in numbers.items()
+    }
+    return Chosen(
+        rule=rule, group=group, severity=severity, amounts=amounts,
+        durations=frozenset(name for name, limit in numbers.items() if isinstance(limit.value, str)),
+        changed=frozenset(name for name in numbers if name in change),
+    )  # fmt: skip
+
+
+def _number(value: object, limit: Threshold, name: str, where: str) -> float:
+    if isinstance(limit.value, str):
+        if not isinstance(value, str):
+            raise InputError(f'{where}: a duration in quotes, such as "5m"')
+        try:
+            length = seconds(value)
+        except ValueError as error:
+            raise InputError(f"{where}: {error}") from error
+        if not length and name != "for":
+            raise InputError(f"{where}: a window cannot be empty")
+        return length
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) < 1e18:
+        raise InputError(f"{where}: a number")
+    if limit.kind == "ratio" and not 0 <= value <= 1:
+        raise InputError(f"{where}: a share between 0 and 1")
+    return float(value)
+
+
+def _check_general(general: General, notify: Notify, where: str) -> None:
+    timed = {
+        "general.scrape_interval": general.scrape_interval, "general.evaluation_interval": general.evaluation_interval,
+        "alertmanager.group_wait": notify.group_wait, "alertmanager.group_interval": notify.group_interval,
+        "alertmanager.repeat_interval": notify.repeat_interval,
+    }  # fmt: skip
+    for key, value in timed.items():
+        try:
+            if not seconds(value):
+                raise InputError(f"{where}: {key}: must be longer than 0s")
+        except ValueError as error:
+            raise InputError(f"{where}: {key}: {error}") from error
+    for key in ("now_url", "soon_url", "later_url", "heal_url"):
+        url = getattr(notify, key)
+        if url and not url.startswith(("http://", "https://")):
+            raise InputError(f"{where}: alertmanager.{key}: an http or https address")
+    if not general.job or '"' in general.job or "\\" in general.job or "\n" in general.job:
+        raise InputError(f"{where}: general.job: a name without quotes")
+
+
+def source_of(limit: Threshold) -> str:
+    """Where a number comes from, in one line."""
+    parts = [limit.certainty, limit.why]
+    if limit.url:
+        parts.append(limit.url)
+    if limit.retrieved:
+        parts.append(f"read {limit.retrieved}")
+    return ". ".join(parts)
+
+
+HEAD = """\
+# Thresholds of the alert rules that `rocsteady alerts write DIR --config THIS` makes. What is left out keeps its
+# default; this file says every default. Behind a number: how well founded it is, why, and from where.
+#   requested          operators ask for exactly this
+#   vendor-documented  AMD or the kernel says so
+#   observed           measured in a case that the source describes
+#   reported           somebody says so
+#   chosen             a guess of ours, with its reason
+# Durations: 30s, 5m, 1h30m, 3d. Shares are 0 to 1. enabled = false leaves a rule out.
+
+[general]
+job = "rocsteady"                    # job of the exporters' scrapes
+runbook_base_url = "docs/catalog"    # what runbook links start with; the folder of docs/catalog/*.md where you serve it
+scrape_interval = "15s"
+evaluation_interval = "15s"
+targets = ["127.0.0.1:9945"]         # exporters, for the prometheus.yml that is written
+
+[alertmanager]
+address = "127.0.0.1:9093"
+now_url = ""      # webhook for alerts to act on at once or within 15 minutes; empty: none
+soon_url = ""     # within the hour
+later_url = ""    # within a day or a week, and what is unknown
+heal_url = ""     # webhook of 'rocsteady heal', gets every alert
+group_wait = "10s"
+group_interval = "1m"
+repeat_interval = "4h"
+"""
+
+
+def default_file() -> str:
+    """The threshold file with every default and its source."""
+    lines = [HEAD]
+    for group, rules in load_rules().items():
+        lines.append(f"\n# ---- {group}\n")
+        for rule in rules:
+            lines.append(f'\n[rules.{rule.id}]\nenabled = true\nseverity = "{rule.severity}"\n')
+            for name, limit in thresholds(rule).items():
+                shown = f'"{duration(seconds(limit.value))}"' if isinstance(limit.value, str) else f"{limit.value:g}"
+                lines.append(f"{name} = {shown}  # {source_of(limit)}\n")
+    return "".join(lines)
