@@ -12,6 +12,7 @@ from rocsteady.cli import (
     demo_command,
     diagnose_command,
     exporter_command,
+    heal_command,
     lab_command,
     metrics_command,
     plan_command,
@@ -39,6 +40,7 @@ alerts_command.register(app)
 demo_command.register(app)
 config_command.register(app)
 port_command.register(app)
+heal_command.register(app)
 
 
 @app.callback()

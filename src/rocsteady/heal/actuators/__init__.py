@@ -1,0 +1,1 @@
+"""Who carries out steps: workers, the gateway, the privileged helper, people."""
