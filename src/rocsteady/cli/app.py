@@ -6,6 +6,7 @@ import typer
 
 from rocsteady.cli import (
     alerts_command,
+    bench_command,
     catalog_command,
     compat_command,
     config_command,
@@ -41,6 +42,7 @@ demo_command.register(app)
 config_command.register(app)
 port_command.register(app)
 heal_command.register(app)
+bench_command.register(app)
 
 
 @app.callback()

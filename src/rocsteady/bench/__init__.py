@@ -1,0 +1,1 @@
+"""Load against an OpenAI endpoint: throughput, latency percentiles, goodput, energy, soak; comparison of two runs."""
