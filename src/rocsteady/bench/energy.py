@@ -14,12 +14,13 @@ import aiohttp
 import msgspec
 
 from rocsteady.bench.samples import Energy, Reading
+from rocsteady.metrics import PREFIX, engine, gpu_sensors
 
-LINE = re.compile(r"^(rocsteady_\w+)(?:\{([^}\n]*)\})? (\S+)$", re.MULTILINE)
+LINE = re.compile(rf"^({PREFIX}\w+)(?:\{{([^}}\n]*)\}})? (\S+)$", re.MULTILINE)
 LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
-JOULES = "rocsteady_gpu_energy_joules_total"
-USED = "rocsteady_gpu_memory_used_bytes"
-RESIDENT = "rocsteady_engine_process_resident_memory_bytes"
+JOULES = gpu_sensors.ENERGY.full_name
+USED = gpu_sensors.MEMORY_USED.full_name
+RESIDENT = engine.PROCESS_MEMORY.full_name
 MOST_BYTES = 64 << 20
 PATIENCE = 10.0
 
