@@ -46,6 +46,7 @@ def register(app: typer.Typer) -> None:
     group.command(
         "explain", epilog="Examples:\n\n  rocsteady heal explain 1a2b3c4d\n\n  rocsteady heal explain 0000:05:00.0"
     )(explain)
+    group.command("helper", epilog="Example:\n\n  rocsteady heal helper --config /etc/rocsteady/helper.toml")(helper)
     app.add_typer(group, name="heal")
 
 
@@ -85,6 +86,23 @@ def run(
         sys.stderr.flush()
 
     serve(loaded, ready, log)
+
+
+def helper(
+    config: Annotated[
+        Path, typer.Option("--config", metavar="FILE", help="helper.toml; only root may be able to write it.")
+    ] = Path("/etc/rocsteady/helper.toml"),
+    root: Annotated[Path, typer.Option(metavar="DIR", help="Root of the host: / or a mounted /host.")] = Path("/"),
+) -> None:
+    """The privileged part, run as root: a fixed list of verbs over a unix socket, for the users in its config."""
+    from rocsteady.heal.helper.server import load_rules
+    from rocsteady.heal.helper.server import run as serve
+
+    def log(text: str) -> None:
+        sys.stderr.write(" ".join(text.split()) + "\n")
+        sys.stderr.flush()
+
+    serve(load_rules(config), root, lambda address: log(f"helper: listening on {address}"), log)
 
 
 def check(file: Annotated[Path, typer.Argument(help="heal.toml to check.")]) -> None:

@@ -73,15 +73,16 @@ def _one(state: State, fault: Fault, now: float, policy: Policy, ladder: Ladder)
         return replace(fault, held=why), None
     if why := _settling(state, fault, now, policy):
         return replace(fault, held=why), None
+    passed: dict[str, str] = {}
     for rung in left:
         result = _rung(state, fault, rung, now, policy)
         if isinstance(result, Action):
-            return replace(fault, tried=(*fault.tried, rung.id), held=""), result
+            return replace(fault, tried=(*fault.tried, rung.id), passed=passed, held=""), result
         if isinstance(result, PassedOver):
-            fault = replace(fault, tried=(*fault.tried, rung.id), passed={**fault.passed, rung.id: result.why})
+            passed[rung.id] = result.why  # asked again in the next round: a spare may come free
             continue
-        return replace(fault, held=result.why), None
-    return replace(fault, held="nothing on the ladder applies"), None
+        return replace(fault, passed=passed, held=result.why), None
+    return replace(fault, passed=passed, held="nothing more on the ladder applies"), None
 
 
 def _settling(state: State, fault: Fault, now: float, policy: Policy) -> str:
@@ -164,7 +165,8 @@ def _restores(state: State, now: float, policy: Policy) -> list[Action]:
     ids = {a.id for a in state.actions}
     needed = {lock for a in state.actions for lock in a.locks if any(f.id == a.fault for f in state.open_faults)}
     for action in state.actions:
-        steps = undo(action.steps) if action.outcome in guards.RELIED and action.rung != RESTORE else ()
+        done = action.outcome in (*guards.RELIED, "refused") and action.rung != RESTORE
+        steps = undo(action.steps) if done else ()
         name = f"{action.id}-{RESTORE}"
         fault = next((f for f in state.faults if f.id == action.fault), None)
         if not steps or name in ids or fault is None or fault.closed_at is None or policy.mode(RESTORE) != "auto":

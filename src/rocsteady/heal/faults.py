@@ -121,7 +121,7 @@ def _watermarks(state: State, view: NodeView, now: float, policy: Policy) -> Sta
 
 
 def _workers(state: State, workers: tuple[WorkerView, ...], now: float, policy: Policy) -> State:
-    state = replace(state, workers=tuple(sorted(workers, key=lambda w: w.name)))
+    state = replace(state, workers=tuple(sorted(workers, key=lambda w: w.name)), workers_known=True)
     for worker in workers:
         shown = dict(_worker_faults(worker, policy))
         for mode, text in shown.items():

@@ -25,6 +25,8 @@ def evidence(state: State, fault: Fault, now: float, policy: Policy) -> str:
     view = state.nodes.get(fault.node)
     if view is None:
         return f"no gpu-health document of {fault.node} yet"
+    if not state.workers_known:
+        return "the executors were not asked yet how their workers are"
     age = max(now - view.at, now - view.taken_at)
     if age > policy.document_max_age:
         return f"the gpu-health document is {age:.0f} s old, {policy.document_max_age:.0f} are allowed"

@@ -65,8 +65,7 @@ class Healer:
         self._look()
 
     def _look(self) -> None:
-        if self._workers:
-            self._decide(WorkersSeen(tuple(view for executor in self._workers for view in executor.look())))
+        self._decide(WorkersSeen(tuple(view for executor in self._workers for view in executor.look())))
 
     def _decide(self, event: Event, number: int | None = None) -> None:
         now = self._clock()

@@ -327,9 +327,9 @@ UNDO: dict[str, tuple[str, str]] = {
 
 
 def undo(steps: tuple[Step, ...]) -> tuple[Step, ...]:
-    """Steps that take back what was lowered."""
+    """Steps that take back what was lowered, or may have been: putting back what was not changed does nothing."""
     return tuple(
         Step(actuator=UNDO[step.verb][0], verb=UNDO[step.verb][1], target=step.target)
         for step in reversed(steps)
-        if step.verb in UNDO and step.state == "done"
+        if step.verb in UNDO and step.state != "pending"
     )

@@ -20,7 +20,7 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True):
 
     ``mode``: failure mode of the catalog, or a word of ``remedies.yaml`` for what only a worker shows.
     ``gpu``: BDF, '' where the subject is a worker or the node. ``evidence_at``: when it was last seen to hold.
-    ``tried``: rungs of the ladder that were taken or passed over, in order; ``passed``: why those were passed over.
+    ``tried``: rungs of the ladder that were taken, in order; ``passed``: rungs that do not apply now, and why.
     ``held``: why nothing is done now.
     """
 

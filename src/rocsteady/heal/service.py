@@ -14,8 +14,12 @@ from pathlib import Path
 from aiohttp import web
 
 from rocsteady.heal.actuators.base import Actuator, Workers
+from rocsteady.heal.actuators.containers import Containers
+from rocsteady.heal.actuators.external import External, Runtime, run_command
 from rocsteady.heal.actuators.gateway import Gateway, http_call
+from rocsteady.heal.actuators.helper import Helper, unix_socket
 from rocsteady.heal.actuators.people import Notifier, People, Sender, mail, webhook
+from rocsteady.heal.actuators.systemd import Systemd
 from rocsteady.heal.config import HealConfig, read_secret
 from rocsteady.heal.follow import Follower
 from rocsteady.heal.healer import Healer
@@ -31,6 +35,8 @@ from rocsteady.model import InputError
 
 NOTIFY_EVERY = 2.0
 """Seconds between two attempts to tell people."""
+SETTLE = 1.0
+"""Seconds that systemd gets to begin what it was asked for, before it is asked what runs."""
 Log = Callable[[float, str, str, str], None]
 
 
@@ -58,8 +64,29 @@ class Service:
         if config.gateway is not None:
             token = read_secret(config.gateway.token_file, "gateway.token_file")
             actuators["gateway"] = Gateway(http_call(config.gateway.url, token), clock)
+        self._outside(workers, actuators)
         self.healer = Healer(journal, actuators, tuple(workers), config.policy(), clock)
         self._notifier = Notifier(journal, _senders(config), clock)
+
+    def _outside(self, workers: list[Workers], actuators: dict[str, Actuator]) -> None:
+        """Executors of workers that somebody else runs, and the privileged helpers."""
+        config, clock = self.config, self._clock
+        asks = {node.name: unix_socket(Path(node.helper)) for node in config.node if node.helper}
+        if asks:
+            actuators["helper"] = Helper(asks)
+        surroundings = Documents(lambda: self._seen, clock, config.document_max_age)
+        for name in ("systemd", "docker", "podman"):
+            specs = tuple(w for w in config.worker if w.executor == name)
+            if not specs:
+                continue
+            runtime: Runtime = (
+                Systemd(run_command, next(iter(asks.values()), None), lambda: time.sleep(SETTLE))
+                if name == "systemd"
+                else Containers(name, run_command)
+            )
+            made = External(name, specs, self.journal, runtime, HttpProber(time.monotonic), surroundings, clock)
+            actuators[name] = made
+            workers.append(made)
 
     async def run(self, ready: Callable[[str], None]) -> None:
         """Until SIGINT or SIGTERM. A second signal does not wait for workers to end."""

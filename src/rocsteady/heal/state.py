@@ -68,6 +68,7 @@ class Notice(msgspec.Struct, frozen=True):
 class State(msgspec.Struct, frozen=True, kw_only=True):
     """All that is known. ``actions``: the open ones, and the finished ones of the repeat window.
 
+    ``workers_known``: the executors were asked since we started; before that "no worker is on it" would be a guess.
     ``resets``: when a GPU (``node/bdf``) was last reset by us. ``over``: since when a device is over its watermark.
     ``breaker_since``: mass event; nothing disruptive until somebody resumes.
     """
@@ -76,6 +77,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     actions: tuple[Action, ...] = ()
     nodes: dict[str, NodeView] = {}
     workers: tuple[WorkerView, ...] = ()
+    workers_known: bool = False
     boots: dict[str, Boot] = {}
     resets: dict[str, float] = {}
     over: dict[str, float] = {}

@@ -67,6 +67,9 @@ class Surroundings(Protocol):
     def visible(self, node: str, devices: tuple[str, ...]) -> str | None:
         """HIP indices, None where they are not known."""
 
+    def render_nodes(self, node: str, devices: tuple[str, ...]) -> str:
+        """Render nodes with commas, '' where they are not known."""
+
     def unfit(self, node: str, devices: tuple[str, ...]) -> str:
         """Why nothing may be started on them, '' when it may."""
 

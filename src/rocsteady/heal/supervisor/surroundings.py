@@ -27,6 +27,13 @@ class Documents:
         view = self._view(node)
         return visible(view, devices) if view is not None else None
 
+    def render_nodes(self, node: str, devices: tuple[str, ...]) -> str:
+        """Render nodes of the devices, '' where the document does not know one."""
+        view = self._view(node)
+        found = [view.device(name) for name in devices] if view is not None else []
+        names = [d.render_node for d in found if d is not None and d.render_node]
+        return ",".join(names) if len(names) == len(devices) else ""
+
     def unfit(self, node: str, devices: tuple[str, ...]) -> str:
         """Why nothing may be started on these devices now, '' when it may."""
         view = self._view(node)
