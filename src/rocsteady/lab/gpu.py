@@ -17,6 +17,7 @@ PARTITIONS = 8
 MODES = {"SPX": 1, "DPX": 2, "QPX": 4, "CPX": 8}
 MICRO, MILLI, MEGA = 1_000_000, 1000, 1_000_000
 GTT_SHARE = 0.5
+RAS_EVENTS = ("Fatal Error", "Poison Creation", "Poison Consumption")
 
 
 class Slot(msgspec.Struct, frozen=True, kw_only=True):
@@ -204,16 +205,23 @@ def ras_texts(part: Part, state: GpuState) -> dict[str, str]:
         "ras/features": f"feature mask: 0x{(1 << len(part.ras_blocks)) - 1:x}",
         "ras/version": f"table version: 0x{0x21000 if part.instinct_300 else 0x10000:x}",
         "ras/schema": "schema: 0xf", "ras/gpu_vram_bad_pages": retired_text(state.retired),
-        "ras/event_state": "current seqno: 0\n" + "\n".join(
-            f"{name}: count:0, last_seqno:0" for name in ("Fatal Error", "Poison Creation", "Poison Consumption")
-        ),
+        "ras/event_state": _event_state(state),
     }  # fmt: skip
     for block in part.ras_blocks:
+        if state.recovering:
+            files[f"ras/{block}_err_count"] = "Query currently inaccessible"
+            continue
         lines = [f"ue: {state.ue[block]}", f"ce: {state.ce[block]}"]
         if part.instinct_300:
             lines.append(f"de: {state.de[block]}")
         files[f"ras/{block}_err_count"] = "\n".join(lines)
     return files
+
+
+def _event_state(state: GpuState) -> str:
+    seen = {name: state.ras_events.get(name, (0, 0)) for name in RAS_EVENTS}
+    lines = [f"current seqno: {max(last for _, last in seen.values())}"]
+    return "\n".join(lines + [f"{name}: count:{count}, last_seqno:{last}" for name, (count, last) in seen.items()])
 
 
 def retired_text(pages: list[tuple[int, str]]) -> str:
@@ -244,7 +252,7 @@ def hwmon_texts(part: Part, state: GpuState) -> dict[str, str]:
         files |= {"in0_input": "881", "in0_label": "vddgfx"}
     if part.fan:
         files |= {"fan1_input": str(state.fan), "fan1_min": "0", "fan1_max": "3300", "fan1_target": str(state.fan),
-                  "fan1_enable": "0", "pwm1": "76", "pwm1_min": "0", "pwm1_max": "255", "pwm1_enable": "2"}  # fmt: skip
+                  "fan1_enable": "0", "pwm1": str(state.pwm), "pwm1_min": "0", "pwm1_max": "255", "pwm1_enable": "2"}  # fmt: skip
     return files
 
 

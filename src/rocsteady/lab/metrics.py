@@ -17,6 +17,7 @@ NANO = 1_000_000_000
 FIRMWARE_TICK = 100_000_000
 """firmware_timestamp counts 10 ns."""
 LINK_UP, LINK_MISSING = 1, 2
+RESIDENCIES = ("prochot", "ppt", "socket_thm", "vr_thm", "hbm_thm")
 KNOWN_300 = ("1.4", "1.5", "1.6", "1.7", "1.8", "1.9")
 
 
@@ -110,8 +111,9 @@ def _values_13(shape: Shape, state: GpuState) -> dict[str, Any]:
         "average_gfxclk_frequency": state.sclk, "average_socclk_frequency": state.socclk,
         "average_uclk_frequency": state.mclk, "average_vclk0_frequency": 0, "average_dclk0_frequency": 0,
         "current_gfxclk": state.sclk, "current_socclk": state.socclk, "current_uclk": state.mclk,
-        "throttle_status": 0, "current_fan_speed": state.fan if part.fan else 0, "pcie_link_width": 16,
-        "pcie_link_speed": round(part.pcie_speed * 10), "indep_throttle_status": 0,
+        "throttle_status": 0, "current_fan_speed": state.fan if part.fan else 0, "pcie_link_width": state.pcie_width,
+        "pcie_link_speed": round((state.pcie_speed or part.pcie_speed) * 10),
+        "indep_throttle_status": sum(1 << layouts().throttle[name] for name in state.throttled),
     }  # fmt: skip
     if instinct:
         values |= {
@@ -130,43 +132,56 @@ def _values_300(shape: Shape, state: GpuState) -> dict[str, Any]:
     assert part is not None
     links = len(state.xgmi_read)
     count = shape.partitions
-    whole = {"gfx_busy_inst": [state.busy] * part.xcds, "jpeg_busy": [0] * 32, "vcn_busy": [0] * 4,
-             "gfx_busy_acc": [state.activity] * part.xcds}  # fmt: skip
+    whole = {"gfx_busy_inst": _busy(state, part.xcds), "jpeg_busy": [0] * 32, "vcn_busy": [0] * 4,
+             "gfx_busy_acc": _activity(state, part.xcds)}  # fmt: skip
+    below = {kind: state.below_limit.get(kind, [0] * 8) for kind in ("ppt", "thm", "total", "low")}
+    residency = {f"{kind}_residency_acc": state.residency.get(kind, 0) for kind in RESIDENCIES}
     return {
         "temperature_hotspot": state.junction, "temperature_mem": state.memory_temperature,
         "temperature_vrsoc": state.edge + 2, "curr_socket_power": state.power, "average_gfx_activity": state.busy,
         "average_umc_activity": state.mem_busy, "mem_max_bandwidth": 5300, "vcn_activity": [0] * 4,
         "jpeg_activity": [0] * 32, "energy_accumulator": state.energy / ENERGY_STEP,
         "system_clock_counter": state.uptime * NANO, "accumulation_counter": state.accumulated,
-        "prochot_residency_acc": 0, "ppt_residency_acc": 0, "socket_thm_residency_acc": 0,
-        "vr_thm_residency_acc": 0, "hbm_thm_residency_acc": 0, "throttle_status": 0, "gfxclk_lock_status": 0,
-        "pcie_link_width": 16, "pcie_link_speed": round(part.pcie_speed * 10), "xgmi_link_width": 16,
+        **residency, "throttle_status": 0, "gfxclk_lock_status": 0, "pcie_link_width": state.pcie_width,
+        "pcie_link_speed": round((state.pcie_speed or part.pcie_speed) * 10), "xgmi_link_width": 16,
         "xgmi_link_speed": 32, "gfx_activity_acc": state.activity // 1000,
-        "mem_activity_acc": state.memory_activity // 1000, "pcie_bandwidth_acc": state.accumulated // 64,
-        "pcie_bandwidth_inst": 12, "pcie_l0_to_recov_count_acc": 0, "pcie_replay_count_acc": state.pcie_replays,
-        "pcie_replay_rover_count_acc": 0, "pcie_nak_sent_count_acc": state.pcie_naks, "pcie_nak_rcvd_count_acc": 0,
+        "mem_activity_acc": state.memory_activity // 1000,
+        "pcie_bandwidth_acc": state.accumulated // 64 if state.pcie_traffic is None else state.pcie_traffic,
+        "pcie_bandwidth_inst": state.pcie_bandwidth, "pcie_l0_to_recov_count_acc": state.pcie_recoveries,
+        "pcie_replay_count_acc": state.pcie_replays, "pcie_replay_rover_count_acc": 0,
+        "pcie_nak_sent_count_acc": state.pcie_naks, "pcie_nak_rcvd_count_acc": state.pcie_naks_received,
         "xgmi_read_data_acc": state.xgmi_read, "xgmi_write_data_acc": state.xgmi_write,
-        "xgmi_link_status": [LINK_UP] * links + [LINK_MISSING] * (8 - links),
+        "xgmi_link_status": (state.link_status or [LINK_UP] * links) + [LINK_MISSING] * (8 - links),
         "firmware_timestamp": state.uptime * FIRMWARE_TICK, "current_gfxclk": [state.sclk] * part.xcds,
         "current_socclk": [state.socclk] * 4, "current_vclk0": [29] * 4, "current_dclk0": [22] * 4,
         "current_uclk": state.mclk, "num_partition": count, "pcie_lc_perf_other_end_recovery": 0,
         **whole,
-        "gfx_below_host_limit_acc": [0] * 8, "gfx_below_host_limit_ppt_acc": [0] * 8,
-        "gfx_below_host_limit_thm_acc": [0] * 8, "gfx_low_utilization_acc": [0] * 8,
-        "gfx_below_host_limit_total_acc": [0] * 8, "temperature_hbm": state.hbm,
+        "gfx_below_host_limit_acc": below["total"], "gfx_below_host_limit_ppt_acc": below["ppt"],
+        "gfx_below_host_limit_thm_acc": below["thm"], "gfx_low_utilization_acc": below["low"],
+        "gfx_below_host_limit_total_acc": below["total"], "temperature_hbm": state.hbm,
         "temperature_aid": [state.edge + i % 2 for i in range(4)],
         "temperature_xcd": [state.junction - i % 3 for i in range(part.xcds)],
         "xcp_stats": [_partition(shape, state, number) for number in range(count)],
     }  # fmt: skip
 
 
+def _busy(state: GpuState, xcds: int) -> list[int]:
+    return state.xcd_busy or [state.busy] * xcds
+
+
+def _activity(state: GpuState, xcds: int) -> list[int]:
+    return state.xcd_activity or [state.activity] * xcds
+
+
 def _partition(shape: Shape, state: GpuState, partition: int) -> dict[str, Any]:
     """XCDs of one partition; in CPX only the first partition of a GPU works."""
     size = 8 // shape.partitions
     active = shape.partitions == 1 or partition == 0
+    own = slice(partition * size, partition * size + size)
+    below = {kind: state.below_limit.get(kind, [0] * 8)[own] for kind in ("ppt", "thm", "total", "low")}
     return {
-        "gfx_busy_inst": [state.busy if active else 0] * size, "jpeg_busy": [0] * 8, "vcn_busy": [0],
-        "gfx_busy_acc": [state.activity if active else 0] * size, "gfx_below_host_limit_acc": [0] * size,
-        "gfx_below_host_limit_ppt_acc": [0] * size, "gfx_below_host_limit_thm_acc": [0] * size,
-        "gfx_low_utilization_acc": [0] * size, "gfx_below_host_limit_total_acc": [0] * size,
+        "gfx_busy_inst": _busy(state, 8)[own] if active else [0] * size, "jpeg_busy": [0] * 8, "vcn_busy": [0],
+        "gfx_busy_acc": _activity(state, 8)[own] if active else [0] * size, "gfx_below_host_limit_acc": below["total"],
+        "gfx_below_host_limit_ppt_acc": below["ppt"], "gfx_below_host_limit_thm_acc": below["thm"],
+        "gfx_low_utilization_acc": below["low"], "gfx_below_host_limit_total_acc": below["total"],
     }  # fmt: skip

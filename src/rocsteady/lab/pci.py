@@ -116,6 +116,12 @@ def _aer(names: tuple[str, ...], total: str) -> str:
     return "\n".join([*(f"{name} 0" for name in names), f"TOTAL_ERR_{total} 0"])
 
 
+def aer_correctable(counts: dict[str, int]) -> str:
+    """``aer_dev_correctable`` with these counts by name."""
+    lines = [f"{name} {counts.get(name, 0)}" for name in CORRECTABLE]
+    return "\n".join([*lines, f"TOTAL_ERR_COR {sum(counts.values())}"])
+
+
 def config_space(f: Function) -> bytes:
     """4096 bytes: ids, a PCI Express capability, and for a bridge an ACS capability with redirection off."""
     bridge = f.class_code >> 8 == 0x0604

@@ -56,6 +56,32 @@ class GpuState(msgspec.Struct, kw_only=True):
     ce: dict[str, int]
     de: dict[str, int]
     retired: list[tuple[int, str]]
+    xcd_busy: list[int] = []
+    """Percent per XCD; empty = all as ``busy``."""
+    xcd_activity: list[int] = []
+    """Percent times ticks per XCD; empty = all as ``activity``."""
+    residency: dict[str, int] = {}
+    """Ticks in each limiter: prochot, ppt, socket_thm, vr_thm, hbm_thm."""
+    below_limit: dict[str, list[int]] = {}
+    """Ticks per XCD below the host's clock limit: ppt, thm, total, low."""
+    throttled: tuple[str, ...] = ()
+    """Limits that hold now, by their name in the ASIC independent mask (gpu_metrics 1.3)."""
+    link_status: list[int] = []
+    """Per external XGMI link; empty = all up."""
+    pcie_speed: float | None = None
+    pcie_width: int = 16
+    pcie_bandwidth: int = 12
+    pcie_traffic: int | None = None
+    pcie_recoveries: int = 0
+    pcie_naks_received: int = 0
+    aer: dict[str, int] = {}
+    """Corrected PCIe errors by name."""
+    ras_events: dict[str, tuple[int, int]] = {}
+    """Fatal Error, Poison Creation, Poison Consumption: count and last sequence number."""
+    pwm: int = 76
+    """Fan duty, 0 to 255."""
+    recovering: bool = False
+    """A reset runs: RAS files answer that they cannot be read."""
 
     @property
     def memory_temperature(self) -> float:
