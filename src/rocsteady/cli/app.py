@@ -13,6 +13,7 @@ from rocsteady.cli import (
     demo_command,
     diagnose_command,
     exporter_command,
+    forecast_command,
     heal_command,
     lab_command,
     metrics_command,
@@ -38,6 +39,7 @@ lab_command.register(app)
 exporter_command.register(app)
 metrics_command.register(app)
 alerts_command.register(app)
+forecast_command.register(app)
 demo_command.register(app)
 config_command.register(app)
 port_command.register(app)

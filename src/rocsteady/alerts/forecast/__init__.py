@@ -1,0 +1,1 @@
+"""Forecasts of latency and memory with a band, and the time until an objective is missed (extra ``forecast``)."""
