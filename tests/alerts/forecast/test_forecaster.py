@@ -105,8 +105,8 @@ def test_an_update_of_another_kind_asks_for_a_new_fit() -> None:
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        (lambda v: np.full(200, 5.0), "constant"),
-        (lambda v: np.full(200, 0.0), "constant"),
+        (lambda v: 0 * v + 5, "constant"),
+        (lambda v: 0 * v, "constant"),
         (lambda v: 5 + 1e-9 * v, "constant"),
         (lambda v: np.concatenate((v[:150], np.full(50, 0.3))), "constant"),
         (lambda v: v[:20], "too-short"),
@@ -143,7 +143,7 @@ UNITS: list[Unit] = ["seconds", "bytes", "ratio", "none"]
     horizon=st.integers(1, 9),
     seed=st.integers(0, 10),
 )
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_anything_gives_a_forecast_or_a_reason(
     shape: str, drawn: list[float], unit: Unit, horizon: int, seed: int
 ) -> None:
