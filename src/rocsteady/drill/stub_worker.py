@@ -33,6 +33,8 @@ class StubConfig(msgspec.Struct, frozen=True, kw_only=True):
     max_num_seqs: int = 64
     block_size: int = 16
     blocks: int = 16384
+    stream_interval: int = 1
+    """Tokens in an event of a stream, as vLLM's option of that name; a loaded engine merges them too."""
     first_token_s: float = 0.0
     token_s: float = 0.0
 
@@ -154,7 +156,7 @@ class StubWorker:
         try:
             for index in range(request.body.n or 1):
                 begun = index > 0
-                async with contextlib.aclosing(self._pieces(request, index, faults)) as pieces:
+                async with contextlib.aclosing(self._merged(request, index, faults)) as pieces:
                     async for piece in pieces:
                         count += len(piece.tokens)
                         out = writer.piece(index, piece, count)
@@ -173,6 +175,17 @@ class StubWorker:
         if request.usage:
             yield writer.final_usage(count)
         yield DONE
+
+    async def _merged(self, request: Request, index: int, faults: Faults) -> AsyncGenerator[Piece, None]:
+        """The pieces, ``stream_interval`` tokens at a time."""
+        text = ""
+        tokens: list[int] = []
+        async with contextlib.aclosing(self._pieces(request, index, faults)) as pieces:
+            async for piece in pieces:
+                text, tokens = text + piece.text, tokens + piece.tokens
+                if len(tokens) >= self.config.stream_interval or piece.finish:
+                    yield Piece(text, tokens, piece.finish, piece.stop)
+                    text, tokens = "", []
 
     async def _pieces(self, request: Request, index: int, faults: Faults) -> AsyncGenerator[Piece, None]:
         """Run one generation; yields after each token."""
