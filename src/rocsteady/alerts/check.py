@@ -7,7 +7,10 @@ from typing import Any
 
 import yaml
 
+from rocsteady.alerts.generate import recorded
+from rocsteady.alerts.load import recordings
 from rocsteady.alerts.promql import strangers
+from rocsteady.alerts.settings import Settings
 from rocsteady.metrics.external import series_labels
 from rocsteady.model import InputError
 
@@ -45,6 +48,12 @@ def check_rules(text: str) -> list[str]:
 
 def _ours(problem: str) -> bool:
     return "rocsteady" in problem or not problem.startswith("no metric ")
+
+
+def known_series(settings: Settings) -> dict[str, frozenset[str]]:
+    """Labels of every series that our rules and dashboards may name, those that we record included."""
+    groups = [{"record": rule["record"]} for group in recordings() for rule in recorded(group, settings)]
+    return {name: frozenset(labels) for name, labels in series_labels().items()} | _recorded(groups)
 
 
 def _recorded(rules: list[dict[str, Any]]) -> dict[str, frozenset[str]]:

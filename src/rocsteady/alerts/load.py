@@ -12,7 +12,7 @@ import msgspec
 import yaml
 
 from rocsteady.alerts.amounts import seconds
-from rocsteady.alerts.rule import Rule, Threshold
+from rocsteady.alerts.rule import Recording, Rule, Threshold
 from rocsteady.model import CatalogError
 
 ID = re.compile(r"^[a-z0-9]+(-[a-z0-9]+)*$")
@@ -39,6 +39,39 @@ def load_rules() -> dict[str, tuple[Rule, ...]]:
         if rule.worse_than is not None and rule.worse_than not in ids:
             raise CatalogError(f"{rule.id}: worse_than {rule.worse_than!r} is no rule")
     return groups
+
+
+@cache
+def shared() -> dict[str, Threshold]:
+    """Numbers that several rules use (goals of the service), by name.
+
+    Raises:
+        CatalogError: the file is malformed.
+    """
+    try:
+        raw = yaml.safe_load(resources.files(__package__).joinpath("shared.yaml").read_text(encoding="utf-8"))
+        found = msgspec.convert(raw, dict[str, Threshold])
+    except (yaml.YAMLError, msgspec.ValidationError) as error:
+        raise CatalogError(f"shared.yaml: {' '.join(str(error).split())}") from error
+    for name, limit in found.items():
+        check_threshold(limit, f"shared.{name}")
+    return found
+
+
+@cache
+def recordings() -> dict[str, tuple[Recording, ...]]:
+    """Recording rules by the group of alerts that they belong to.
+
+    Raises:
+        CatalogError: a file is malformed.
+    """
+    try:
+        return {
+            group: tuple(msgspec.convert(entry, Recording) for _, entry in read(file))
+            for group, file in files("recording")
+        }
+    except msgspec.ValidationError as error:
+        raise CatalogError(f"recording: {error}") from error
 
 
 def files(folder: str) -> list[tuple[str, Traversable]]:

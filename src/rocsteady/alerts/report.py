@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from rocsteady.alerts.amounts import duration
 from rocsteady.alerts.generate import expression_of
-from rocsteady.alerts.load import thresholds
 from rocsteady.alerts.runbook import mode_of, runbook
-from rocsteady.alerts.settings import Chosen, Settings, source_of
+from rocsteady.alerts.settings import Chosen, Settings, all_thresholds, source_of
 
 
 def document(settings: Settings) -> dict[str, object]:
@@ -24,7 +23,7 @@ def row(choice: Chosen, settings: Settings) -> dict[str, object]:
         "expr": expression_of(choice, settings.general), "for": duration(choice.amounts["for"]), "action": rule.action,
         "thresholds": [
             {"name": name, "value": _shown(choice, name), "changed": name in choice.changed, "source": source_of(limit)}
-            for name, limit in thresholds(rule).items()
+            for name, limit in all_thresholds(rule, choice.amounts).items()
         ],
     }  # fmt: skip
 

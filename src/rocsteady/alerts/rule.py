@@ -25,6 +25,17 @@ class Threshold(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     url: str | None = None
     retrieved: str | None = None
     kind: Kind = "number"
+    choices: tuple[float, ...] = ()
+    """The only values that make sense, where that is so (bucket boundaries of a histogram)."""
+
+
+class Recording(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A recording rule, once per window; ``%window%`` in ``record`` and ``expr`` is the window."""
+
+    record: str
+    expr: str
+    windows: tuple[str, ...] = ("",)
+    why: str
 
 
 class Segment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -11,8 +11,9 @@ from typing import Any
 import msgspec
 
 from rocsteady.alerts.amounts import duration, seconds
-from rocsteady.alerts.load import load_rules, thresholds
+from rocsteady.alerts.load import load_rules, shared, thresholds
 from rocsteady.alerts.rule import Rule, Threshold
+from rocsteady.alerts.texts import used
 from rocsteady.model import InputError, Severity
 
 MOST_BYTES = 1 << 20
@@ -60,6 +61,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     general: General = General()
     alertmanager: Notify = Notify()
+    shared: dict[str, float]
     rules: tuple[Chosen, ...]
 
 
@@ -82,7 +84,8 @@ def load_settings(file: Path | None = None) -> Settings:
             raise InputError(f"{file}: {error.strerror}") from error
         except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
             raise InputError(f"{file}: not TOML: {error}") from error
-    _only(raw, ("general", "alertmanager", "rules"), where)
+    _only(raw, ("general", "alertmanager", "shared", "rules"), where)
+    goals = _goals(raw.get("shared", {}), f"{where}: shared")
     changes = raw.get("rules", {})
     if not isinstance(changes, dict):
         raise InputError(f"{where}: rules is not a table")
@@ -92,7 +95,7 @@ def load_settings(file: Path | None = None) -> Settings:
         choice
         for group, rules in groups.items()
         for rule in rules
-        if (choice := _choose(rule, group, changes.get(rule.id, {}), f"{where}: rules.{rule.id}")) is not None
+        if (choice := _choose(rule, group, changes.get(rule.id, {}), goals, f"{where}: rules.{rule.id}")) is not None
     ]
     try:
         general = msgspec.convert(raw.get("general", {}), General)
@@ -100,7 +103,8 @@ def load_settings(file: Path | None = None) -> Settings:
     except msgspec.ValidationError as error:
         raise InputError(f"{where}: {error}") from error
     _check_general(general, notify, where)
-    return Settings(general=general, alertmanager=notify, rules=tuple(chosen))
+    amounts = {name: amount for name, (amount, _) in goals.items()}
+    return Settings(general=general, alertmanager=notify, shared=amounts, rules=tuple(chosen))
 
 
 def _only(table: dict[str, Any], known: Iterable[str], where: str) -> None:
@@ -112,7 +116,21 @@ def _only(table: dict[str, Any], known: Iterable[str], where: str) -> None:
             raise InputError(f"{where}: unknown key {key!r}{hint}")
 
 
-def _choose(rule: Rule, group: str, change: object, where: str) -> Chosen | None:
+Goals = dict[str, tuple[float, bool]]
+"""Shared numbers: the amount, and whether the file sets it."""
+
+
+def _goals(change: object, where: str) -> Goals:
+    if not isinstance(change, dict):
+        raise InputError(f"{where}: not a table")
+    _only(change, shared(), where)
+    return {
+        name: (_number(change.get(name, limit.value), limit, name, f"{where}.{name}"), name in change)
+        for name, limit in shared().items()
+    }
+
+
+def _choose(rule: Rule, group: str, change: object, goals: Goals, where: str) -> Chosen | None:
     if not isinstance(change, dict):
         raise InputError(f"{where}: not a table")
     numbers = thresholds(rule)
@@ -127,10 +145,16 @@ def _choose(rule: Rule, group: str, change: object, where: str) -> Chosen | None
     amounts = {
         name: _number(change.get(name, limit.value), limit, name, f"{where}.{name}") for name, limit in numbers.items()
     }
+    cases = (rule.tests.fires, *rule.tests.quiet)
+    inputs = [series.series for case in cases for series in case.series]
+    named = used(" ".join((rule.expr, rule.summary, rule.description, rule.action, *inputs)))
+    taken = {name: goal for name, goal in goals.items() if name in named}
+    amounts |= {name: amount for name, (amount, _) in taken.items()}
+    numbers = numbers | {name: shared()[name] for name in taken}
     return Chosen(
         rule=rule, group=group, severity=severity, amounts=amounts,
         durations=frozenset(name for name, limit in numbers.items() if isinstance(limit.value, str)),
-        changed=frozenset(name for name in numbers if name in change),
+        changed=frozenset(name for name in numbers if name in change or (name in taken and taken[name][1])),
     )  # fmt: skip
 
 
@@ -149,6 +173,8 @@ def _number(value: object, limit: Threshold, name: str, where: str) -> float:
         raise InputError(f"{where}: a number")
     if limit.kind == "ratio" and not 0 <= value <= 1:
         raise InputError(f"{where}: a share between 0 and 1")
+    if limit.choices and value not in limit.choices:
+        raise InputError(f"{where}: one of {', '.join(f'{choice:g}' for choice in limit.choices)}")
     return float(value)
 
 
@@ -213,12 +239,22 @@ repeat_interval = "4h"
 
 def default_file() -> str:
     """The threshold file with every default and its source."""
-    lines = [HEAD]
+    lines = [HEAD, "\n[shared]  # goals and numbers that several rules use\n"]
+    lines += [_line(name, limit) for name, limit in shared().items()]
     for group, rules in load_rules().items():
         lines.append(f"\n# ---- {group}\n")
         for rule in rules:
             lines.append(f'\n[rules.{rule.id}]\nenabled = true\nseverity = "{rule.severity}"\n')
-            for name, limit in thresholds(rule).items():
-                shown = f'"{duration(seconds(limit.value))}"' if isinstance(limit.value, str) else f"{limit.value:g}"
-                lines.append(f"{name} = {shown}  # {source_of(limit)}\n")
+            lines += [_line(name, limit) for name, limit in thresholds(rule).items()]
     return "".join(lines)
+
+
+def _line(name: str, limit: Threshold) -> str:
+    shown = f'"{duration(seconds(limit.value))}"' if isinstance(limit.value, str) else f"{limit.value:.12g}"
+    return f"{name} = {shown}  # {source_of(limit)}\n"
+
+
+def all_thresholds(rule: Rule, names: Iterable[str]) -> dict[str, Threshold]:
+    """Thresholds of a rule, its own and shared ones, of these names."""
+    every = {**shared(), **thresholds(rule)}
+    return {name: every[name] for name in names}

@@ -9,7 +9,7 @@ from rocsteady.alerts.amounts import duration
 from rocsteady.model import CatalogError
 
 FIELD = re.compile(r"\{([a-z_]+)(?::([a-z]+))?\}")
-PLACE = re.compile(r"%([a-z_]+)%")
+PLACE = re.compile(r"%([a-z_]+)(:le)?%")
 TEMPLATES = {
     None: "{{ $value }}", "percent": "{{ $value | humanizePercentage }}", "whole": '{{ printf "%.0f" $value }}',
     "one": '{{ printf "%.1f" $value }}', "duration": "{{ $value | humanizeDuration }}",
@@ -87,6 +87,17 @@ def _substitute(text: str, fill: Callable[[re.Match[str]], str], where: str) -> 
         raise CatalogError(f"{where}: unknown format {error}") from error
 
 
+def bucket(value: float) -> str:
+    """A regular expression for the label ``le`` of a bucket: clients write 1 as "1" or as "1.0"."""
+    shown = f"{value:.12g}".replace(".", "\\\\.")
+    return shown if "." in shown else f"{shown}(\\\\.0)?"
+
+
+def used(text: str) -> set[str]:
+    """Names of the thresholds in PromQL or a text."""
+    return {match.group(1) for pattern in (PLACE, FIELD) for match in pattern.finditer(text)}
+
+
 def expression(
     text: str, amounts: Mapping[str, float], durations: frozenset[str], words: Mapping[str, str], where: str
 ) -> str:
@@ -98,6 +109,8 @@ def expression(
             return words[name]
         if name not in amounts:
             raise CatalogError(f"{where}: %{name}% is no threshold of the rule")
+        if match.group(2):
+            return bucket(amounts[name])
         return duration(amounts[name]) if name in durations else f"{amounts[name]:.12g}"
 
     return " ".join(PLACE.sub(fill, text).split())

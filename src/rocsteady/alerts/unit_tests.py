@@ -9,39 +9,42 @@ from rocsteady.alerts.amounts import duration, evaluate
 from rocsteady.alerts.generate import alert, as_yaml, static_labels
 from rocsteady.alerts.rule import Case, Segment
 from rocsteady.alerts.settings import Chosen, General, Settings
-from rocsteady.alerts.texts import filled
+from rocsteady.alerts.texts import expression, filled
 from rocsteady.model import CatalogError
 
 INSTANCE = "node1:9945"
 LONGEST_STEP = 60
+DAY = 86400
+STEP_OF_DAYS = 240
 MOST_SAMPLES = 200_000
 
 
 def test_files(settings: Settings) -> dict[str, str]:
-    """Test files by path below the output directory, one per group."""
-    groups: dict[str, list[Chosen]] = {}
+    """Test files by path below the output directory: one per group and sample interval.
+
+    A file has one evaluation interval. With that of its quickest rule, a rule over a day would be evaluated ten thousand
+    times.
+    """
+    bundles: dict[tuple[str, int], list[Chosen]] = {}
     for choice in settings.rules:
-        groups.setdefault(choice.group, []).append(choice)
+        bundles.setdefault((choice.group, step_of(choice)), []).append(choice)
     made = {}
-    for group, choices in groups.items():
+    for (group, step), choices in bundles.items():
         tests = [test for choice in choices for test in tests_of(choice, settings.general)]
-        document = {
-            "rule_files": [f"../rules/{group}.rules.yml"],
-            "evaluation_interval": _interval(choices),
-            "tests": tests,
-        }
-        made[f"tests/{group}.test.yml"] = as_yaml(document)
+        rules = [f"../rules/{group}.rules.yml"]
+        document = {"rule_files": rules, "evaluation_interval": duration(step), "tests": tests}
+        made[f"tests/{group}.{duration(step)}.test.yml"] = as_yaml(document)
     return made
 
 
-def _interval(choices: list[Chosen]) -> str:
-    return duration(min(step_of(choice) for choice in choices))
-
-
 def step_of(choice: Chosen) -> int:
-    """Seconds between two samples: a fifth of the shortest duration of the rule, at most a minute."""
-    lengths = [choice.amounts[name] for name in choice.durations if choice.amounts[name]]
-    return max(1, min(LONGEST_STEP, *(int(length // 5) for length in lengths))) if lengths else LONGEST_STEP
+    """Seconds between two samples: a fifth of the shortest duration of the rule, at most a minute; 4 minutes where the
+    shortest is a day (Prometheus forgets a sample after 5)."""
+    lengths = [int(choice.amounts[name]) for name in choice.durations if choice.amounts[name]]
+    if not lengths:
+        return LONGEST_STEP
+    shortest = min(lengths)
+    return STEP_OF_DAYS if shortest >= DAY else max(1, min(LONGEST_STEP, shortest // 5))
 
 
 def tests_of(choice: Chosen, general: General) -> list[dict[str, Any]]:
@@ -64,11 +67,19 @@ def test(choice: Chosen, case: Case, general: General, name: str, alerts: list[d
         "name": name,
         "interval": duration(step),
         "input_series": [
-            {"series": with_target(s.series, general.job), "values": values(choice, s.values, at, step)}
+            {
+                "series": with_target(filled_in(choice, s.series), general.job),
+                "values": values(choice, s.values, at, step),
+            }
             for s in case.series
         ],
         "alert_rule_test": [{"eval_time": duration(at), "alertname": choice.rule.alert, "exp_alerts": alerts}],
     }
+
+
+def filled_in(choice: Chosen, series: str) -> str:
+    """``%name%`` in a series is a threshold: the bucket of a histogram that a goal looks at."""
+    return expression(series, choice.amounts, choice.durations, {}, f"{choice.rule.id}.tests")
 
 
 def expected(choice: Chosen, case: Case, general: General) -> dict[str, Any]:

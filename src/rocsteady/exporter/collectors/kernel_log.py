@@ -8,6 +8,8 @@ from collections import Counter, deque
 from datetime import UTC, datetime
 
 from rocsteady.events import (
+    disk,
+    host_oom,
     kmsg_faults,
     kmsg_firmware,
     kmsg_host,
@@ -39,7 +41,7 @@ WHILE_RUNNING = (
 )  # fmt: skip
 KINDS: tuple[Kind, ...] = (
     *WHILE_RUNNING, *kmsg_firmware.KINDS, *kmsg_host.KINDS, *kmsg_iommu.KINDS, *kmsg_node.KINDS, *kmsg_start.KINDS,
-    *kmsg_quiet.KINDS,
+    *kmsg_quiet.KINDS, *host_oom.KINDS, *disk.KINDS,
 )  # fmt: skip
 RESETS = {
     "gpu-reset-begin": ("gpu", "started"), "gpu-reset-succeeded": ("gpu", "succeeded"),
