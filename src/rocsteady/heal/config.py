@@ -76,6 +76,7 @@ class HealConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     poll: float = 5.0
     on_exit: Literal["stop", "leave"] = "stop"
     dry_run: bool = True
+    workers_file: str | None = None
     node: tuple[NodeConfig, ...] = ()
     worker: tuple[WorkerSpec, ...] = ()
     gateway: GatewayConfig | None = None

@@ -24,6 +24,7 @@ from rocsteady.heal.config import HealConfig, read_secret
 from rocsteady.heal.follow import Follower
 from rocsteady.heal.healer import Healer
 from rocsteady.heal.journal import Journal, only_one
+from rocsteady.heal.published import Published, workers_toml
 from rocsteady.heal.report import status
 from rocsteady.heal.state import HealthSeen
 from rocsteady.heal.supervisor.supervisor import Supervisor
@@ -66,6 +67,7 @@ class Service:
             actuators["gateway"] = Gateway(http_call(config.gateway.url, token), clock)
         self._outside(workers, actuators)
         self.healer = Healer(journal, actuators, tuple(workers), config.policy(), clock)
+        self._published = Published(Path(config.workers_file)) if config.workers_file else None
         self._notifier = Notifier(journal, _senders(config), clock)
 
     def _outside(self, workers: list[Workers], actuators: dict[str, Actuator]) -> None:
@@ -128,6 +130,11 @@ class Service:
             if known is not view:
                 self.healer.take(HealthSeen(view))
         self.healer.tick()
+        if self._published is not None:
+            try:
+                self._published.write(workers_toml(self.config.worker, self.healer.state.workers))
+            except OSError as error:
+                self.journal.audit(self._clock(), "workers-file", self.config.workers_file or "", str(error))
 
     def _taken(self, view: NodeView) -> None:
         before = self._seen.get(view.node)

@@ -9,7 +9,7 @@ import msgspec
 
 from rocsteady.heal.helper.host import Host
 
-FOLDER = "/var/lib/rocsteady/helper"
+FOLDER = "/var/lib/rocsteady-helper"
 KEEP = 1000
 """Requests that are remembered. A healer asks about its last few dozen."""
 

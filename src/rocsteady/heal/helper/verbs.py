@@ -28,7 +28,7 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """``helper.toml``: who may ask, which verbs are on, which timers and units may be named."""
 
     users: tuple[str, ...]
-    socket: str = "/run/rocsteady/helper.sock"
+    socket: str = "/run/rocsteady-helper/helper.sock"
     verbs: tuple[str, ...] = ()
     timers: tuple[str, ...] = ()
     units: tuple[str, ...] = ()

@@ -53,4 +53,6 @@ class WorkerSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     reserved_metric: str = ""
     allocated_metric: str = ""
     """Gauges of the worker's /metrics that hold what its allocator reserved and what of it is in use, for recycling."""
+    gateway: dict[str, str | int | float] = {}
+    """More keys of this worker for the file that the gateway reads: precision, tier, context, max_concurrency ..."""
     probe: Probing = Probing()
