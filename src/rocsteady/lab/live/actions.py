@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from rocsteady.lab.live.node import LivingNode
 
 EVENTS = {"fatal": "Fatal Error", "creation": "Poison Creation", "consumption": "Poison Consumption"}
+THROTTLED = "WARN: GPU thermal throttling temperature reached, expect performance decrease. TEMP_HOTSPOT."
+THROTTLED_300 = "WARN: GPU is throttled, expect performance decrease. SOC."
+"""As aldebaran_ppt.c and smu_v13_0_6_ppt.c print it."""
 FIRST_PAGE, PAGE_STEP = 0x2A31C60, 0x11
 GIB = 1 << 30
 BAD_PAGE_LIMIT = 256
@@ -150,7 +153,8 @@ class Actions:
             "limit": BAD_PAGE_LIMIT, "resets": self._resets.get(gpu, 0), "socket": gpu,
             "pid": living.engine.pid(gpu if gpu in living.engine.gpus else 0) if living.engine else 0,
             "total_gib": f"{part.vram / GIB:.2f}", "free_mib": f"{(part.vram - state.vram_used) / (1 << 20):.2f}",
-            "used_gib": f"{state.vram_used / GIB:.2f}", "width": state.pcie_width, "time": living.stamp(due.at),
+            "used_gib": f"{state.vram_used / GIB:.2f}", "width": state.pcie_width, "stamp": living.stamp(due.at),
+            "throttle": THROTTLED_300 if part.instinct_300 else THROTTLED,
         }  # fmt: skip
 
 

@@ -111,8 +111,8 @@ class LivingNode:
         return self._node
 
     def stamp(self, at: float) -> str:
-        """Wall clock of a simulated time, as logs print it."""
-        return datetime.fromtimestamp(self._start + at, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        """Wall clock of a simulated time, as the engine's log prints it."""
+        return datetime.fromtimestamp(self._start + at, UTC).strftime("%m-%d %H:%M:%S")
 
     @property
     def fault_at(self) -> float | None:

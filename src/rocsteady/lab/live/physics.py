@@ -38,7 +38,7 @@ class Inputs(msgspec.Struct, kw_only=True):
 
     ``load``: share of time with work; ``intensity``: power that full load draws, of the way from idle to cap;
     ``xcd_busy``: least use of every XCD; ``heat``: degrees added to single HBM stacks; ``cooling``: thermal resistance,
-    1 = as built; ``inlet``: degrees added to the air; ``fan``: share of its speed that a fan reaches; ``leak``: bytes a
+    1 = as built; ``inlet``: degrees added to the air; ``fan``: share of its speed that a fan reaches; ``leak``: share of VRAM a
     second; ``spin``: busy without work, as a kernel that waits for another GPU; ``links_down``: XGMI links.
     """
 
@@ -187,7 +187,7 @@ class Body:
         state.pcie_traffic = int(self._pcie)
 
     def _memory(self, inputs: Inputs, seconds: float) -> None:
-        self.leaked += inputs.leak * seconds
+        self.leaked += inputs.leak * self.part.vram * seconds
         if not self.serving:
             self.leaked = 0.0
         whole = self._start_vram + int(self.leaked) if self.serving else 620 << 20

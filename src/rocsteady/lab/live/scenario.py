@@ -59,7 +59,8 @@ class LivingScenario(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
 
     ``planted``: slugs of failure modes of which a diagnosis must name one first, none for a fault that is none of the
     catalog's; ``state``: state of the GPU in the health document while it holds. ``delay``: seconds of health before
-    it; ``lasts``: seconds until it ends by itself, None = until it is cleared.
+    it; ``lasts``: seconds until it ends by itself, None = until it is cleared;
+    ``shows_after``: seconds after which ``planted`` and ``state`` are there to be seen.
     """
 
     name: str
@@ -69,6 +70,7 @@ class LivingScenario(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     state: Literal["healthy", "suspect", "unhealthy", "unknown"] = "healthy"
     delay: float = 60.0
     lasts: float | None = None
+    shows_after: float = 30.0
     steps: tuple[Step, ...] = ()
     sources: tuple[str, ...] = ()
 
