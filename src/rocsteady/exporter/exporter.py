@@ -104,8 +104,10 @@ def chosen(options: Options) -> list[str]:
 class Exporter:
     """Answers scrapes. Safe to call from several threads; one scrape at a time."""
 
-    def __init__(self, options: Options, opener: Opener = open_regular) -> None:
+    def __init__(self, options: Options, opener: Opener = open_regular, clock: Callable[[], float] = time.time) -> None:
+        """``clock``: seconds since 1970, by which the states of the GPUs are judged."""
         one_arena()
+        self._clock = clock
         self.options = options
         self._names = chosen(options)
         self._opener = opener
@@ -133,6 +135,7 @@ class Exporter:
             return EngineCollector(self.options.engines, found=self._addresses)
         made = FACTORIES[name](PinnedFS(self.options.root, self._opener), self.options, self._opener)
         if isinstance(made, KernelLogCollector):
+            made.clock = self._clock
             self._log = made
         if isinstance(made, EngineProcessCollector):
             self._found = made
@@ -159,7 +162,7 @@ class Exporter:
             batch.add(own.SCRAPE_DURATION, round(time.monotonic() - start, 6))
             if not self.paused:
                 events = tuple(self._log.recent) if self._log is not None else ()
-                self._health.update(samples, events, time.time())
+                self._health.update(samples, events, self._clock())
             samples.update(batch.samples)
             self._last, self._last_at = samples, time.monotonic()
             return samples
@@ -169,7 +172,7 @@ class Exporter:
         if not self._last or time.monotonic() - self._last_at > younger:
             self.samples()
         with self._lock:
-            return self._health.document(self._last, self._node_name(), time.time())
+            return self._health.document(self._last, self._node_name(), self._clock())
 
     def glance(self) -> int:
         """Read what is new in the kernel log, and nothing else: how many events it has told so far."""

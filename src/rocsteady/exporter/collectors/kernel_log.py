@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import time
 from collections import Counter, deque
+from collections.abc import Callable
 from datetime import UTC, datetime
 
 from rocsteady.events import (
@@ -85,6 +86,8 @@ class KernelLogCollector:
         self.boots = 0
         self.taken = 0
         """Events taken in so far, of any kind; grows only."""
+        self.clock: Callable[[], float] = time.time
+        """Seconds since 1970, against which the node's uptime is held to date its messages."""
 
     def collect(self, batch: Batch) -> None:
         """Read what is new."""
@@ -111,7 +114,7 @@ class KernelLogCollector:
             give_back()
         self._scanner.fresh()
         self._scanner.scan(self._log.path, io.BytesIO(text))
-        now = time.time()
+        now = self.clock()
         up = Folder(self._fs, "proc").parsed("uptime", lambda text: parse_float(text.split()[0]))
         for event in self._scanner.events():
             if event.kind == "kernel-boot":

@@ -45,9 +45,15 @@ class Actions:
         words = self._words(due, fault)
         for offset, line in enumerate(step.log):
             living.kernel.add(living.uptime(due.at) + offset * 0.0011, line.format_map(words))
+        for path, line in step.append.items():
+            living.disk.append(path, line.format_map(words) + "\n")
         if living.engine is not None:
             for line in step.engine:
                 living.engine.raw(line.format_map(words))
+
+    def resets(self, gpu: int) -> int:
+        """Resets of a GPU so far."""
+        return self._resets.get(gpu, 0)
 
     def undo(self, fault: Fault) -> None:
         """The end of a fault: devices come back, an engine that died is started again."""
@@ -153,7 +159,7 @@ class Actions:
             "limit": BAD_PAGE_LIMIT, "resets": self._resets.get(gpu, 0), "socket": gpu,
             "pid": living.engine.pid(gpu if gpu in living.engine.gpus else 0) if living.engine else 0,
             "total_gib": f"{part.vram / GIB:.2f}", "free_mib": f"{(part.vram - state.vram_used) / (1 << 20):.2f}",
-            "used_gib": f"{state.vram_used / GIB:.2f}", "width": state.pcie_width, "stamp": living.stamp(due.at),
+            "used_gib": f"{state.vram_used / GIB:.2f}", "width": state.pcie_width, "stamp": living.stamp(due.at), "date": living.stamp(due.at, "%Y-%m-%d %H:%M:%S"),
             "throttle": THROTTLED_300 if part.instinct_300 else THROTTLED,
         }  # fmt: skip
 

@@ -39,13 +39,9 @@ class Disk:
         if self._is_hidden(path):
             return
         if before is not None and data.count(b"\n") == 1 and len(before) <= len(data):
-            handle = os.open(f"{self._root}/{path}", os.O_WRONLY | os.O_CLOEXEC)
-            try:
-                os.pwrite(handle, data, 0)
-            finally:
-                os.close(handle)
-            return
-        self._exchange(path, data)
+            self._overwrite(path, data)
+        else:
+            self._exchange(path, data)
 
     def data(self, path: str, content: bytes) -> None:
         """A binary file, exchanged as a whole."""
@@ -107,6 +103,13 @@ class Disk:
     def _folder(self, path: str) -> None:
         os.makedirs(f"{self._root}/{path.rpartition('/')[0]}", exist_ok=True)
 
+    def _overwrite(self, path: str, data: bytes) -> None:
+        handle = os.open(f"{self._root}/{path}", os.O_WRONLY | os.O_CLOEXEC)
+        try:
+            os.pwrite(handle, data, 0)
+        finally:
+            os.close(handle)
+
     def _exchange(self, path: str, data: bytes) -> None:
         handle = os.open(self._aside, CREATE, 0o644)
         try:
@@ -118,6 +121,37 @@ class Disk:
         except FileNotFoundError:
             self._folder(path)
             os.replace(self._aside, f"{self._root}/{path}")
+
+
+class InMemory(Disk):
+    """The same without a disk: for trying a model out. ``visible`` is what a reader would find."""
+
+    def __init__(self, tree: Tree) -> None:
+        super().__init__(tree, Path())
+
+    def create(self, root: Path) -> None:
+        """Nothing to make."""
+
+    def append(self, path: str, text: str) -> None:
+        """Lines at the end of a log."""
+        self._tree.files[path] = self._tree.files.get(path, b"") + text.encode()
+
+    def visible(self) -> dict[str, str | bytes]:
+        """For a memory store: everything that is not hidden."""
+        return {path: data for path, data in self._tree.contents().items() if not _below(path, self._hidden)}
+
+    def show(self, paths: set[str]) -> None:
+        """Bring back what was taken away."""
+        self._hidden -= paths
+
+    def _remove(self, path: str) -> None:  # noqa: ARG002
+        return
+
+    def _exchange(self, path: str, data: bytes) -> None:  # noqa: ARG002
+        return
+
+    def _overwrite(self, path: str, data: bytes) -> None:  # noqa: ARG002
+        return
 
 
 def _below(path: str, prefixes: set[str]) -> bool:

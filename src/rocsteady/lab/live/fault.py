@@ -54,7 +54,7 @@ class Fault(msgspec.Struct, kw_only=True):
         per = len(self._targets(step))
         number, member = divmod(done, per)
         most = step.times if step.times is not None else (1 if step.every is None else None)
-        if not (step.log or step.engine or step.count or step.pages or step.do) or (
+        if not (step.log or step.engine or step.append or step.count or step.pages or step.do) or (
             most is not None and number >= most
         ):
             return float("inf")

@@ -15,7 +15,7 @@ from rocsteady.hostfs.store import open_regular
 from rocsteady.lab.gpu import gpu_texts, hwmon_texts
 from rocsteady.lab.kfd import TOPOLOGY, plan_nodes
 from rocsteady.lab.live.actions import Actions
-from rocsteady.lab.live.disk import Disk
+from rocsteady.lab.live.disk import Disk, InMemory
 from rocsteady.lab.live.engine import Engine
 from rocsteady.lab.live.fault import Due, Fault
 from rocsteady.lab.live.kernel import KernelLog
@@ -48,7 +48,7 @@ class LivingNode:
     def __init__(
         self,
         shape: Shape | str,
-        directory: Path,
+        directory: Path | None,
         scenario: str = HEALTHY,
         seed: int = 0,
         *,
@@ -60,6 +60,8 @@ class LivingNode:
         port: int | None = None,
     ) -> None:
         """Write the tree into ``directory``, which is new or empty, and plan the scenario ``delay`` seconds from now.
+
+        Without a directory the node lives in memory only; ``visible`` gives its files.
 
         ``start``: wall clock at simulated time 0, for the logs; ``clock``: wall clock now; ``port``: of the engine.
 
@@ -73,21 +75,21 @@ class LivingNode:
             shape = SHAPES[shape]
         scenario_for(scenario, shape)
         self.shape = shape
-        self.directory = directory
+        self.directory = directory or Path("/nowhere")
         self.now = 0.0
         self.faults: list[Fault] = []
         self._clock = clock
         self._start = start
         self._node = build_node(shape, seed, gpu_metrics)
         self._node.tree.text(NOTE, self._node.tree.files[NOTE].decode() + "\nIt is alive: values move.\n")
-        self.disk = Disk(self._node.tree, directory)
-        self.reads = Reads(directory)
+        self.disk = InMemory(self._node.tree) if directory is None else Disk(self._node.tree, directory)
+        self.reads = Reads(self.directory)
         self.bodies = [] if shape.part is None else [Body(shape.part, state) for state in self._node.states]
         self._load = Load(f"{shape.name}/{seed}/load", len(shape.buses))
         self._around = Surroundings(shape, self._node.tree, self.disk)
         self._banks = {n.gpu: n.id for n in plan_nodes(shape) if n.gpu is not None and n.partition == 0}
         self._check(gpu)
-        self.disk.create(directory)
+        self.disk.create(self.directory)
         self.kernel = KernelLog(self.disk, self._node.tree.files["var/log/dmesg"].decode())
         self.engine = (
             Engine(shape, self._node.slots, self.disk, start, port or PORT) if shape.part is not None else None
@@ -110,9 +112,22 @@ class LivingNode:
         """The still node that this one began as; its states are the present ones."""
         return self._node
 
-    def stamp(self, at: float) -> str:
-        """Wall clock of a simulated time, as the engine's log prints it."""
-        return datetime.fromtimestamp(self._start + at, UTC).strftime("%m-%d %H:%M:%S")
+    def resets(self, gpu: int) -> int:
+        """Resets of a GPU that succeeded."""
+        return self._actions.resets(gpu)
+
+    def visible(self) -> dict[str, str | bytes]:
+        """Files of a node that lives in memory, for a memory store."""
+        assert isinstance(self.disk, InMemory)
+        return self.disk.visible()
+
+    def stamp(self, at: float, form: str = "%m-%d %H:%M:%S") -> str:
+        """Wall clock of a simulated time, by default as the engine's log prints it."""
+        return datetime.fromtimestamp(self._start + at, UTC).strftime(form)
+
+    def wall(self) -> float:
+        """Simulated wall clock, seconds since 1970: for readers that are to live in the node's time."""
+        return self._start + self.now
 
     @property
     def fault_at(self) -> float | None:

@@ -18,7 +18,7 @@ from rocsteady.lab.state import ROOM, GpuState
 RISE_IDLE, RISE_CAP = 14.0, 34.0
 """Degrees above the inlet: of an idle GPU, and what the power cap adds."""
 HOTSPOT, HOTSPOT_PER_BUSY = 6.0, 1 / 20
-STACK_SHARE = 0.85
+STACK_SHARE = 0.7
 """A stack follows the package by this share; it has a path of its own to the cold plate."""
 TAU_PACKAGE, TAU_STACK = 25.0, 60.0
 """Seconds to 63 % of the way: a heat sink of a kilogram, and the stack under it."""

@@ -35,7 +35,8 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     ``every``, ``times``: repeated, for ever where ``times`` is None. ``scope``: of the fault's GPU, or of each GPU of
     the hive, ``apart`` seconds one after another. ``over``: a held input rises to its value within so many seconds;
-    ``span``: it is held so long, else until the fault ends. ``stack``: the HBM stack that ``stack_heat`` means.
+    ``span``: it is held so long, else until the fault ends. ``stack``: the HBM stack that ``stack_heat`` means. ``append``:
+    lines at the end of other files of the tree.
     """
 
     at: float = 0.0
@@ -48,6 +49,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     stack: int = 0
     log: tuple[str, ...] = ()
     engine: tuple[str, ...] = ()
+    append: dict[str, str] = {}
     count: dict[str, int] = {}
     pages: dict[Literal["R", "P", "F"], int] = {}
     hold: dict[Hold, float] = {}
