@@ -181,9 +181,7 @@ def _from_file(
     signal: Signal,
 ) -> Document:
     from rocsteady.alerts.forecast.files import read_points
-    from rocsteady.alerts.forecast.forecaster import fit
     from rocsteady.alerts.forecast.limits import limits
-    from rocsteady.alerts.forecast.report import document, refused
     from rocsteady.alerts.forecast.series import Refusal, regular
     from rocsteady.alerts.forecast.signals import duration
     from rocsteady.model import InputError
@@ -191,8 +189,13 @@ def _from_file(
     if now not in ("clock", "newest"):
         raise InputError(f"--now {now!r}: clock or newest")
     points = read_points(file, form.value if form else None, column)
+    apart = duration(step, "--step") if step else None
+
+    from rocsteady.alerts.forecast.forecaster import fit  # statsmodels takes a second: after what may be wrong
+    from rocsteady.alerts.forecast.report import document, refused
+
     clock = time.time()
-    series = regular(points, duration(step, "--step") if step else None, int(limits().most_points.value))
+    series = regular(points, apart, int(limits().most_points.value))
     if isinstance(series, Refusal):
         return refused(signal, str(file), series, clock)
     steps = _steps(horizon, series.step)
@@ -223,7 +226,6 @@ def _watched(
     from rocsteady.alerts.forecast.presets import preset
     from rocsteady.alerts.forecast.prometheus import Server, checked
     from rocsteady.alerts.forecast.signals import Signal, duration, quantity
-    from rocsteady.alerts.forecast.watch import Watched
     from rocsteady.cli.exporter_command import read_token
     from rocsteady.model import InputError
 
@@ -247,6 +249,9 @@ def _watched(
         pairs.append((_named(name or "query", unit, breach, slo), query))
     if len({made.name for made, _ in pairs}) < len(pairs):
         raise InputError("--signal: each name once")
+
+    from rocsteady.alerts.forecast.watch import Watched  # statsmodels takes a second: after what may be wrong
+
     return [
         Watched(
             signal=made, source=f"{server.url} {text}", fetch=_fetch(server, text, apart), step=apart, history=back,

@@ -6,7 +6,8 @@ import numpy as np
 
 from rocsteady.alerts.forecast.series import Floats, Series
 
-START = 1_700_000_000.0
+START = 1_700_000_040.0
+"""On the grid of minutes."""
 
 
 def wandering(n: int = 200, seed: int = 1, keep: float = 0.7) -> Floats:

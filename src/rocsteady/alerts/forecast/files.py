@@ -23,6 +23,7 @@ MILLISECONDS = 1e11
 TIMES = ("time", "timestamp", "ts", "t", "at", "date", "datetime")
 VALUES = ("value", "v", "y")
 SAMPLE = re.compile(r"^([A-Za-z_:][\w:]*(?:\{.*\})?)\s+(\S+)(?:\s+(\S+))?(?:\s+#.*)?$")
+LIKE_SAMPLE = re.compile(rb"[A-Za-z_:][\w:]*(\{[^\n]*\})? +[-+.\dNI]")
 ENDINGS: dict[str, Form] = {
     ".csv": "csv", ".tsv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".prom": "openmetrics", ".om": "openmetrics",
     ".json": "prometheus",
@@ -52,7 +53,7 @@ def guessed(body: bytes) -> Form:
         return "prometheus"
     if head.startswith((b"{", b"[")):
         return "jsonl"
-    if head.startswith(b"#") or SAMPLE.match(head.splitlines()[0].decode("utf-8", "replace") if head else ""):
+    if head.startswith(b"#") or LIKE_SAMPLE.match(head):
         return "openmetrics"
     return "csv"
 
