@@ -14,6 +14,7 @@ from rocsteady.cli import (
     diagnose_command,
     exporter_command,
     forecast_command,
+    gateway_command,
     heal_command,
     lab_command,
     metrics_command,
@@ -43,6 +44,7 @@ forecast_command.register(app)
 demo_command.register(app)
 config_command.register(app)
 port_command.register(app)
+gateway_command.register(app)
 heal_command.register(app)
 bench_command.register(app)
 

@@ -7,17 +7,18 @@ from typing import Literal
 import msgspec
 
 PREFIX = "rocsteady_"
-Kind = Literal["gauge", "counter", "info"]
+Kind = Literal["gauge", "counter", "histogram", "info"]
 Unit = Literal[
     "none", "bytes", "seconds", "celsius", "watts", "joules", "volts", "hertz", "ratio", "bytes per second",
     "transfers per second", "rotations per minute", "ticks",
 ]  # fmt: skip
 
-WHAT = frozenset({"block", "sensor", "reason", "domain", "direction", "kind", "class", "signal", "method"})
+WHAT = frozenset({"block", "sensor", "reason", "domain", "direction", "kind", "class", "signal", "method", "path", "result", "stage",
+    "state"})  # fmt: skip
 """Labels that say what is measured. Together with the name their values make one measurement."""
 WHICH = frozenset(
     {"gpu", "partition", "xcd", "aid", "stack", "link", "peer", "engine", "port", "device", "pid", "cpu", "numa",
-     "collector"}
+     "collector", "process", "worker", "node"}
 )  # fmt: skip
 """Labels that say which one of several equal things is measured."""
 
