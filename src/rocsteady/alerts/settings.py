@@ -40,6 +40,7 @@ class Notify(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     soon_url: str = ""
     later_url: str = ""
     heal_url: str = ""
+    heal_token_file: str = ""
     group_wait: str = "10s"
     group_interval: str = "1m"
     repeat_interval: str = "4h"
@@ -230,7 +231,8 @@ address = "127.0.0.1:9093"
 now_url = ""      # webhook for alerts to act on at once or within 15 minutes; empty: none
 soon_url = ""     # within the hour
 later_url = ""    # within a day or a week, and what is unknown
-heal_url = ""     # webhook of 'rocsteady heal', gets every alert
+heal_url = ""     # webhook of 'rocsteady heal' (docs/heal.md); gets every alert
+heal_token_file = ""  # file with its bearer token, on the machine of Alertmanager
 group_wait = "10s"
 group_interval = "1m"
 repeat_interval = "4h"

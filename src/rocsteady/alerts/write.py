@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from rocsteady.alerts.alertmanager import alertmanager_file, prometheus_file
 from rocsteady.alerts.generate import rule_files
 from rocsteady.alerts.settings import Settings
 from rocsteady.alerts.unit_tests import test_files
@@ -26,7 +27,12 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
 
 def documents(settings: Settings) -> dict[str, str]:
     """Everything that is written, by path below the directory."""
-    return {**rule_files(settings), **test_files(settings)}
+    return {
+        **rule_files(settings),
+        **test_files(settings),
+        "alertmanager.yml": alertmanager_file(settings),
+        "prometheus.yml": prometheus_file(settings),
+    }
 
 
 def write(directory: Path, settings: Settings) -> list[str]:
