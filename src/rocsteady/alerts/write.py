@@ -10,6 +10,7 @@ import msgspec
 
 from rocsteady.alerts.alertmanager import alertmanager_file, prometheus_file
 from rocsteady.alerts.generate import rule_files
+from rocsteady.alerts.grafana import dashboard_files
 from rocsteady.alerts.settings import Settings
 from rocsteady.alerts.unit_tests import test_files
 from rocsteady.model import InputError
@@ -32,6 +33,7 @@ def documents(settings: Settings) -> dict[str, str]:
         **test_files(settings),
         "alertmanager.yml": alertmanager_file(settings),
         "prometheus.yml": prometheus_file(settings),
+        **dashboard_files(settings),
     }
 
 
