@@ -104,10 +104,18 @@ def chosen(options: Options) -> list[str]:
 class Exporter:
     """Answers scrapes. Safe to call from several threads; one scrape at a time."""
 
-    def __init__(self, options: Options, opener: Opener = open_regular, clock: Callable[[], float] = time.time) -> None:
-        """``clock``: seconds since 1970, by which the states of the GPUs are judged."""
+    def __init__(
+        self,
+        options: Options,
+        opener: Opener = open_regular,
+        clock: Callable[[], float] = time.time,
+        steady: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """``clock``: seconds since 1970, by which the states of the GPUs are judged; ``steady``: by which the time
+        without a token of an engine is measured."""
         one_arena()
         self._clock = clock
+        self._steady = steady
         self.options = options
         self._names = chosen(options)
         self._opener = opener
@@ -132,7 +140,7 @@ class Exporter:
 
     def _made(self, name: str) -> Collector:
         if name == EngineCollector.name:
-            return EngineCollector(self.options.engines, found=self._addresses)
+            return EngineCollector(self.options.engines, self._steady, self._addresses)
         made = FACTORIES[name](PinnedFS(self.options.root, self._opener), self.options, self._opener)
         if isinstance(made, KernelLogCollector):
             made.clock = self._clock
