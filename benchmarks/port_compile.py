@@ -42,6 +42,7 @@ from rocsteady.port.tokens import Kind, tokenise
 SEED = "port-1"  # the sample of 120 that earlier measurements of other tools used
 UNITS = (".cu", ".cc", ".cpp", ".cxx", ".c", ".hip")
 STRIP = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
+CONDITIONS = {"if", "elif", "ifdef", "ifndef"}
 COUNTED = {
     "runtime",
     "driver",
@@ -158,10 +159,11 @@ def review_figures(results: list[Result]) -> dict[str, Any]:
 def name_figures(results: list[Result], options: Options, tree: Any) -> dict[str, Any]:
     """Real API names before and after, in code; names of the program are not counted.
 
-    Version macros in `#if` lines have no HIP form; they are named as guards, and counted apart."""
+    Version macros in conditions have no HIP form: they are undefined there, so that the branch for an old toolkit is
+    taken. They stay, with a note; `left_in_conditions` says how many of `left` are such."""
     table = mapping.names()
     known = facts(tree, options)
-    before = left = unreported = 0
+    before = left = unreported = in_conditions = 0
     names: Counter[str] = Counter()
     for result in results:
         if result.report.kind != "source" or result.report.structure == "none" or result.report.skipped:
@@ -186,12 +188,15 @@ def name_figures(results: list[Result], options: Options, tree: Any) -> dict[str
                     continue
                 left += 1
                 names[word] += 1
+                owner = context.source.directive_of[index]
+                in_conditions += bool(owner) and context.source.directives[owner - 1].name in CONDITIONS
                 line = context.source.line_of(index)
                 unreported += (line, word) not in reported and (line, "") not in reported
     return {
         "before": before,
         "left": left,
         "converted": round(1 - left / before, 5),
+        "left_in_conditions": in_conditions,
         "left_not_in_report": unreported,
         "left_names": dict(names.most_common(30)),
     }

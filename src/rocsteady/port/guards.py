@@ -15,6 +15,8 @@ _VERSIONS = (
     "CUB_VERSION",
     "CUBLAS_VERSION",
 )
+_BUILT_WITH = {"CUDA_VERSION", "CUDART_VERSION"}
+"""Used as a value, they tell which toolkit the program was built with; HIP_VERSION does (hip/hip_version.h)."""
 _CONDITIONS = {"if", "elif", "ifdef", "ifndef", "elifdef", "elifndef"}
 _HIP_WORDS = {
     "__HIPCC__",
@@ -58,7 +60,10 @@ def convert_guards(context: Context) -> None:
             if directive is not None and directive.name in {"define", "undef"}:
                 continue
             context.note("guard-version", index)
-            if directive is None:
+            if directive is None and word in _BUILT_WITH:
+                if context.replace(index, index, "HIP_VERSION", "guard"):
+                    context.converted += 1
+            elif directive is None:
                 context.unconverted.append(Unconverted(source.line_of(index), word))
     for index in source.uses.get("__CUDA_NO_HALF_OPERATORS__", ()):
         context.note("guard-version", index)

@@ -19,6 +19,7 @@ _THREAD_WORDS = re.compile(
 )
 _OPERATIONS = ("__shfl", "__ballot", "__any_sync", "__all_sync", "__match", "__activemask", "__reduce_")
 _WARP_WORD = re.compile(r"warp|wave_?size|lane", re.I)
+_LANE_NAME = re.compile(r"(?:my_?|local_?|i)?(?:lane|warp)_?(?:id|idx|num|index|rank)?|w_?id|l_?id", re.I)
 _WARP_VALUE = {"32", "32u", "32U", "5", "31", "0x1f", "0x1F"}
 
 
@@ -52,10 +53,22 @@ def _literal(context: Context, index: int, thread_words: dict[Function | None, s
             for word in words
         ):
             context.note("lane-number" if (operator, value) in _PAIRS else "first-warp", index)
+        elif (operator, value) in _PAIRS and _sets_lane(source, before):
+            context.note("lane-number", index)
     elif operator == "+" and value == "32" and source.word(index + 1) == "]":
         function = context.structure.function_at(index)
         if function is not None and _volatile(source, function):
             context.note("warp-synchronous", index)
+
+
+def _sets_lane(source: Source, at: int) -> bool:
+    """Is the operand that ends at `at` all there is behind `lane =` or `warp_id =`? Then the name says what it is."""
+    if source.word(at) == ")" and at in source.match:
+        at = source.match[at] - 1
+    else:
+        while at > 0 and (source.code[at].kind is Kind.IDENT or source.word(at) in {".", "->", "::"}):
+            at -= 1
+    return source.word(at) == "=" and _LANE_NAME.fullmatch(source.word(at - 1)) is not None
 
 
 def _is_shift_amount(source: Source, index: int) -> bool:
