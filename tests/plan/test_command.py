@@ -219,3 +219,22 @@ def test_a_plan_is_cheap(config: Path) -> None:
     run("--model", str(config), "--gpu", "MI300X", "--format", "json")
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     assert after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime < 0.6  # goal 0.3 on an idle core
+
+
+def test_explain_chooses_a_start(config: Path, tmp_path: Path) -> None:
+    one = (
+        "INFO 01-01 10:00:00 [api_server.py:1] vLLM API server version 0.{v}.0\n"
+        "INFO 01-01 10:00:01 [core.py:1] Initializing a V1 LLM engine (v0.{v}.0) with config: max_seq_len=4096\n"
+        "INFO 01-01 10:00:02 [gpu.py:1] Model loading took {w} GiB and 3 seconds\n"
+        "INFO 01-01 10:00:03 [gpu.py:1] Available KV cache memory: 10.0 GiB\n"
+    )
+    log = tmp_path / "two.log"
+    log.write_text(one.format(v=11, w=14.5) + "Traceback\n" + one.format(v=13, w=15.25))
+    for arguments, start, weights in (([], 2, 15.25), (["--start", "1"], 1, 14.5), (["--start", "2"], 2, 15.25)):
+        done = run("--model", str(config), "--gpu", "R9700", "--explain", str(log), "--format", "json", *arguments)
+        document = json.loads(done.stdout)
+        assert (document["start"], document["starts"]) == (start, 2)
+        assert next(x["logged"] for x in document["lines"] if x["term"] == "weights_gib") == weights
+    for arguments in (["--start", "3"], ["--start", "0"]):
+        assert run("--model", str(config), "--gpu", "R9700", "--explain", str(log), *arguments).returncode == 2
+    assert run("--model", str(config), "--gpu", "R9700", "--start", "1").returncode == 2

@@ -31,3 +31,16 @@ def test_a_node_without_a_gpu_is_one_clear_line(tmp_path: Path) -> None:
     assert run("lab", "write", "no-gpu", str(tree)).returncode == 0
     done = run("plan", "--model", "meta-llama/Llama-3.1-8B-Instruct", "--node", str(tree))
     assert done.returncode == 2 and done.stdout == "" and len(done.stderr.strip().splitlines()) == 1
+
+
+def test_partitions_of_a_node_are_devices(tmp_path: Path) -> None:
+    tree = tmp_path / "cpx"
+    assert run("lab", "write", "mi300x8-cpx", str(tree)).returncode == 0
+    done = run(
+        "plan", "--model", "Qwen3-8B", "--node", str(tree), "--tp", "4", "--dp", "3", "--engine-version", "0.26",
+        "--format", "json",
+    )  # fmt: skip
+    document = json.loads(done.stdout)
+    assert abs(document["per_gpu"]["total_gib"] - 191.98 / 8) < 0.02, "an eighth of the card"
+    assert [len(cards) for cards in document["layout"]["cards"]] == [1, 1, 1], "each TP group inside one card"
+    assert not document["layout"]["tp_crosses_pcie"]

@@ -76,8 +76,17 @@ def plan(
     explain: Annotated[
         Path | None, typer.Option(help="A start-up log: where the memory went, how far the plan was off.")
     ] = None,
+    start: Annotated[
+        int | None, typer.Option(metavar="N", help="Which start of the log --explain reads; else the last.")
+    ] = None,
     node: Annotated[
         str | None, typer.Option(help="Snapshot or tree (- for this machine): GPU, count and topology.")
+    ] = None,
+    partition: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODE", help="Compute partitions of the part: DPX, QPX, CPX; ranks then count partitions."
+        ),
     ] = None,
     fragmentation: Annotated[
         str | None, typer.Option(help="Simulate allocators: chat, long, mixed or a trace file.")
@@ -93,6 +102,8 @@ def plan(
 
     if users is not None and context is None:
         raise InputError("--users needs --context: the usual number of tokens of a request")
+    if start is not None and explain is None:
+        raise InputError("--start needs --explain")
     if plot is not None and not sweep:
         raise InputError("--plot needs --sweep")
     topology = None
@@ -101,11 +112,17 @@ def plan(
     if explain is not None and (model is None or gpu is None):
         from rocsteady.plan.explain import fill_from_log
 
-        model, gpu, gpu_mem_gib = fill_from_log(explain, model, gpu, gpu_mem_gib)
+        model, gpu, gpu_mem_gib = fill_from_log(explain, model, gpu, gpu_mem_gib, start)
     if model is None:
         raise InputError("--model is missing: a config.json, a checkpoint directory or a name of the catalog")
     if gpu is None:
         raise InputError("--gpu is missing: a part like MI300X, or any text with --gpu-mem-gib")
+    if partition is not None:
+        from rocsteady.cli.plan_inputs import split_gpu
+
+        if node is not None:
+            raise InputError("--partition: the node of --node has its own partition mode")
+        gpu_mem_gib, topology = split_gpu(partition, gpu, gpu_mem_gib, max(1, tp) * max(1, pp) * max(1, dp))
     found = model_of(model)
     request = Request(
         model=found.name, config=found.config, weight_bytes=found.weight_bytes, gpu=gpu, gpu_mem_gib=gpu_mem_gib, tp=tp, pp=pp,
@@ -139,7 +156,7 @@ def plan(
     if explain is not None:
         from rocsteady.plan.explain import explain_log, render_explanation
 
-        explanation = explain_log(request, explain)
+        explanation = explain_log(request, explain, start)
         if format is Format.json:
             write_json(explanation)
         else:

@@ -66,10 +66,27 @@ def gpu_of_node(text: str, gpu: str | None, mem_gib: float | None) -> tuple[str,
         name = by_device.product
     topology = {
         "gpus": [
-            {"bdf": g.bdf, "numa_node": g.numa_node, "hive": g.hive_id, "partition": g.compute_mode} for g in facts.gpus
+            {"bdf": g.bdf, "numa_node": g.numa_node, "hive": g.hive_id, "card": card, "partition": index}
+            for card, g in enumerate(facts.gpus)
+            for index in (range(g.partitions) if g.partitions and g.partitions > 1 else (None,))
         ]
     }
-    return name or "AMD GPU", mem_gib or (total / (1 << 30) if total else None), topology
+    split = first.partitions or 1  # each partition is a device with its share of the memory, see plan/layout.py
+    return name or "AMD GPU", mem_gib or (total / split / (1 << 30) if total else None), topology
+
+
+def split_gpu(mode: str, gpu: str, mem_gib: float | None, need: int) -> tuple[float, dict[str, Any]]:
+    """Memory of one partition of a part, and a topology of as many cards as are needed.
+
+    Raises:
+        InputError: the part has no such mode.
+    """
+    from rocsteady.plan.gpus import device_of
+    from rocsteady.plan.layout import partitions_of, split_cards
+
+    device = device_of(gpu, mem_gib)
+    count = partitions_of(mode, device.part)
+    return device.total_gib / count, split_cards(device.part, count, need)
 
 
 def write_json(document: object) -> None:

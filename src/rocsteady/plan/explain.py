@@ -59,6 +59,8 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
 
     schema: str = "rocsteady.plan-explain/1"
     log: str
+    start: int = 1
+    starts: int = 1
     used: dict[str, Any]
     lines: tuple[Line, ...]
     text: tuple[str, ...]
@@ -78,8 +80,39 @@ def read_log(path: Path) -> str:
     return re.sub(r"\x1b\[[0-9;]*m", "", data.decode("utf-8", "replace"))
 
 
+BANNERS = re.compile(r"vLLM API server version|Initializing an? (?:V1 )?LLM engine|LLM engine \(v")
+"""The first lines that a start prints; the API server's and the engine's belong to the same one."""
+FIGURES = tuple(re.compile(pattern) for pattern in PATTERNS.values())
+
+
+def starts(text: str) -> list[str]:
+    """The log cut at each start: a banner behind figures of an earlier one begins the next. One part where there is no
+    banner."""
+    cuts = [0]
+    for match in BANNERS.finditer(text):
+        begin = text.rfind("\n", 0, match.start()) + 1
+        if begin > cuts[-1] and any(f.search(text, cuts[-1], begin) for f in FIGURES):
+            cuts.append(begin)
+    return [text[a:b] for a, b in zip(cuts, [*cuts[1:], len(text)], strict=True)]
+
+
+def chosen_start(path: Path, number: int | None) -> tuple[str, int, int]:
+    """Text of a start, its number (from 1) and how many there are; without a number the last one that shows figures.
+
+    Raises:
+        InputError: the log cannot be read, or has no such start.
+    """
+    parts = starts(read_log(path))
+    if number is not None:
+        if not 1 <= number <= len(parts):
+            raise InputError(f"--start {number}: {path} shows {len(parts)} start{'s' if len(parts) > 1 else ''}")
+        return parts[number - 1], number, len(parts)
+    last = max((index for index, part in enumerate(parts) if figures(part)), default=len(parts) - 1)
+    return parts[last], last + 1, len(parts)
+
+
 def figures(text: str) -> dict[str, float]:
-    """Figures of the first start in the log."""
+    """Figures of one start; of a figure that is printed again the first counts."""
     out: dict[str, float] = {}
     for name, pattern in PATTERNS.items():
         match = re.search(pattern, text)
@@ -90,7 +123,7 @@ def figures(text: str) -> dict[str, float]:
 
 
 def arguments(text: str) -> dict[str, Any]:
-    """Arguments of the first start in the log."""
+    """Arguments of one start."""
     out: dict[str, Any] = {}
     for name, (pattern, convert) in ARGUMENTS.items():
         match = re.search(pattern, text)
@@ -102,21 +135,21 @@ def arguments(text: str) -> dict[str, Any]:
 
 
 def fill_from_log(
-    path: Path, model: str | None, gpu: str | None, mem: float | None
+    path: Path, model: str | None, gpu: str | None, mem: float | None, number: int | None = None
 ) -> tuple[str | None, str | None, float | None]:
     """Model and memory that the log names, where they were not given."""
-    text = read_log(path)
+    text, _, _ = chosen_start(path, number)
     found = arguments(text)
     return model or found.get("model"), gpu, mem or figures(text).get("total_gib")
 
 
-def explain_log(request: Request, path: Path) -> Explanation:
-    """Plan with the log's arguments and set its figures beside.
+def explain_log(request: Request, path: Path, number: int | None = None) -> Explanation:
+    """Plan with the log's arguments and set its figures beside. ``number``: which start of the log, else its last.
 
     Raises:
         InputError: the log cannot be read, or shows no start of vLLM.
     """
-    text = read_log(path)
+    text, which, count = chosen_start(path, number)
     seen = figures(text)
     if not seen:
         raise InputError(f"--explain {path}: no start of vLLM in it (no line about loaded weights, KV cache or graphs)")
@@ -125,7 +158,10 @@ def explain_log(request: Request, path: Path) -> Explanation:
         args.pop("dtype", None)
     b = budget_of(msgspec.structs.replace(request, **args))
     lines = tuple(_lines(b, seen))
-    return Explanation(log=str(path), used=args, lines=lines, text=tuple(_sentences(b, seen, lines)))
+    said = _sentences(b, seen, lines)
+    if count > 1:
+        said.insert(0, f"start {which} of {count} in this log; --start N reads another")
+    return Explanation(log=str(path), start=which, starts=count, used=args, lines=lines, text=tuple(said))
 
 
 def _lines(b: Budget, seen: dict[str, float]) -> list[Line]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from rocsteady.catalog.knowledge import compat
+from rocsteady.catalog.plan_risks import PlanRisk, plan_risks
 from rocsteady.model import InputError
 from rocsteady.plan.budget import Request, budget_of
 
@@ -23,7 +24,8 @@ FP8_RULES = (
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
-    """One combination. ``support``: yes, emulated, no, unknown on this GPU and version."""
+    """One combination. ``support``: yes, emulated, no, unknown on this GPU and version. ``risks``: what is known to be
+    unstable or wrong with it on ROCm, by failure mode, with sources."""
 
     quantization: str
     kv_cache_dtype: str
@@ -40,6 +42,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     support: str
     note: str
     source: str
+    risks: tuple[PlanRisk, ...] = ()
 
 
 class Sweep(msgspec.Struct, frozen=True, kw_only=True):
@@ -103,6 +106,7 @@ def run_sweep(request: Request) -> Sweep:
                             support=support,
                             note=note,
                             source=source,
+                            risks=plan_risks(label, kv, first.device.gfx, tp) if first.engine.rocm else (),
                         )
                     )
     return Sweep(
@@ -144,14 +148,20 @@ def support_of(label: str, gfx: str, version: tuple[int, int, int], rocm: bool) 
     return "yes", "", source
 
 
+def marks(row: Row) -> str:
+    """The modes of a row's risks, the reported ones first."""
+    ordered = sorted(row.risks, key=lambda risk: (risk.level != "unstable", risk.mode))
+    return " ".join(f"{'!' if risk.level == 'unstable' else '?'}{risk.mode}" for risk in ordered)
+
+
 def table(sweep: Sweep) -> str:
     """Text: one line per combination; contexts side by side would hide what does not fit."""
     lines = [f"{sweep.model} on {sweep.gpu} ({sweep.total_gib:.2f} GiB)", ""]
     lines.append(
-        f"{'weights':8}{'KV':6}{'TP':>3}{'PP':>3}{'context':>9}{'weights GiB':>13}{'KV GiB':>9}{'KV tokens':>13}{'requests':>10}  fits  support"
+        f"{'weights':8}{'KV':6}{'TP':>3}{'PP':>3}{'context':>9}{'weights GiB':>13}{'KV GiB':>9}{'KV tokens':>13}{'requests':>10}  fits  support   known problems"
     )
     lines.extend(
-        f"{r.quantization:8}{r.kv_cache_dtype:6}{r.tp:3}{r.pp:3}{r.context:9}{r.weights_gib:13.2f}{r.kv_cache_gib:9.2f}{r.kv_tokens:13,}{r.max_concurrency:10.2f}  {'yes' if r.fits else 'NO':4}  {r.support}"
+        f"{r.quantization:8}{r.kv_cache_dtype:6}{r.tp:3}{r.pp:3}{r.context:9}{r.weights_gib:13.2f}{r.kv_cache_gib:9.2f}{r.kv_tokens:13,}{r.max_concurrency:10.2f}  {'yes' if r.fits else 'NO':4}  {r.support:8}  {marks(r)}".rstrip()
         for r in sweep.rows
     )
     lines.append("")
@@ -163,4 +173,14 @@ def table(sweep: Sweep) -> str:
         )
     lines.extend(seen.values())
     lines.extend(f"skipped: {s}" for s in sweep.skipped)
+    risks = {risk.mode: risk for r in sweep.rows for risk in r.risks}
+    if risks:
+        lines += [
+            "",
+            "known problems on ROCm (! reported on this combination, ? on some checkpoints or releases of it):",
+        ]
+        lines.extend(
+            f"{'!' if risk.level == 'unstable' else '?'}{mode}: {risk.says} ({', '.join(risk.sources)})"
+            for mode, risk in sorted(risks.items())
+        )
     return "\n".join(lines) + "\n"

@@ -1,9 +1,8 @@
-"""The sweep as a picture: SVG by hand, HTML around it, PNG drawn as bars without any library."""
+"""The sweep as a picture: SVG, HTML around it, PNG by Pillow (extra ``[plot]``)."""
 
 from __future__ import annotations
 
-import struct
-import zlib
+import io
 from pathlib import Path
 from xml.sax.saxutils import escape
 
@@ -18,7 +17,9 @@ COLOURS = {
     "gptq": (91, 155, 213),
     "mxfp4": (112, 173, 71),
 }
-BAR, GAP, LEFT, WIDE = 14, 4, 330, 560
+BAR, GAP, LEFT, WIDE = 14, 4, 360, 560
+SCALE = 2
+"""Pixels of the bitmap for one unit of the SVG, so that it stays sharp on a page."""
 
 
 def chosen(sweep: Sweep) -> list[Row]:
@@ -27,30 +28,42 @@ def chosen(sweep: Sweep) -> list[Row]:
     return [r for r in sweep.rows if r.context == top]
 
 
+def title(sweep: Sweep, rows: list[Row]) -> str:
+    """What the picture shows."""
+    context = rows[0].context if rows else 0
+    return f"{sweep.model} on {sweep.gpu}: KV cache in tokens, context {context}"
+
+
+def label(row: Row) -> str:
+    """Which combination a bar is of."""
+    return f"{row.quantization}, KV {row.kv_cache_dtype}, TP {row.tp}, PP {row.pp}, weights {row.weights_gib:.1f} GiB ({row.support})"
+
+
+def value(row: Row) -> str:
+    """What stands behind a bar; an exclamation mark where a problem is known."""
+    text = f"{row.kv_tokens:,} ({row.max_concurrency:.1f}x)" if row.fits else "does not fit"
+    return text + (" !" if any(risk.level == "unstable" for risk in row.risks) else "")
+
+
 def svg(sweep: Sweep) -> str:
     """KV tokens by combination; a hollow bar does not fit."""
     rows = chosen(sweep)
     most = max((r.kv_tokens for r in rows), default=1) or 1
     height = 60 + len(rows) * (BAR + GAP)
     out = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{LEFT + WIDE + 130}" height="{height}" font-family="sans-serif" font-size="11">'
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{LEFT + WIDE + 170}" height="{height}" font-family="sans-serif" font-size="11">'
     ]
-    context = rows[0].context if rows else 0
-    out.append(
-        f'<text x="8" y="20" font-size="14">{escape(sweep.model)} on {escape(sweep.gpu)}: KV cache in tokens, context {context}</text>'
-    )
+    out.append(f'<text x="8" y="20" font-size="14">{escape(title(sweep, rows))}</text>')
     for index, r in enumerate(rows):
         y = 40 + index * (BAR + GAP)
         length = WIDE * r.kv_tokens / most
         colour = "#{:02x}{:02x}{:02x}".format(*COLOURS[r.quantization])
-        label = f"{r.quantization}, KV {r.kv_cache_dtype}, TP {r.tp}, PP {r.pp}, weights {r.weights_gib:.1f} GiB ({r.support})"
         fill = colour if r.fits else "none"
-        out.append(f'<text x="{LEFT - 6}" y="{y + BAR - 3}" text-anchor="end">{escape(label)}</text>')
+        out.append(f'<text x="{LEFT - 6}" y="{y + BAR - 3}" text-anchor="end">{escape(label(r))}</text>')
         out.append(
             f'<rect x="{LEFT}" y="{y}" width="{max(1.0, length):.1f}" height="{BAR}" fill="{fill}" stroke="{colour}"/>'
         )
-        value = f"{r.kv_tokens:,} ({r.max_concurrency:.1f}x)" if r.fits else "does not fit"
-        out.append(f'<text x="{LEFT + max(1.0, length) + 5:.1f}" y="{y + BAR - 3}">{value}</text>')
+        out.append(f'<text x="{LEFT + max(1.0, length) + 5:.1f}" y="{y + BAR - 3}">{escape(value(r))}</text>')
     out.append("</svg>")
     return "\n".join(out) + "\n"
 
@@ -61,27 +74,31 @@ def html(sweep: Sweep) -> str:
 
 
 def png(sweep: Sweep) -> bytes:
-    """Bars only, in the order of the table (a PNG with text would need a font): the SVG has the labels."""
+    """The same as a bitmap.
+
+    Raises:
+        InputError: Pillow is not installed.
+    """
+    try:
+        from PIL import Image, ImageDraw, ImageFont  # noqa: PLC0415
+    except ImportError:
+        raise InputError("a PNG needs Pillow: pip install 'rocsteady[plot]'; .svg and .html need nothing") from None
     rows = chosen(sweep)
     most = max((r.kv_tokens for r in rows), default=1) or 1
-    width, height = WIDE + 20, 20 + len(rows) * (BAR + GAP)
-    white = bytes([255, 255, 255])
-    lines = [bytearray(white * width) for _ in range(height)]
+    font, small = ImageFont.load_default(28), ImageFont.load_default(22)
+    image = Image.new("RGB", (SCALE * (LEFT + WIDE + 170), SCALE * (60 + len(rows) * (BAR + GAP))), "white")
+    draw = ImageDraw.Draw(image)
+    draw.text((SCALE * 8, SCALE * 6), title(sweep, rows), "black", font=font)
     for index, r in enumerate(rows):
-        colour = bytes(COLOURS[r.quantization])
-        length = max(1, int(WIDE * r.kv_tokens / most))
-        for dy in range(BAR):
-            hollow = not r.fits and 0 < dy < BAR - 1
-            line = lines[10 + index * (BAR + GAP) + dy]
-            for x in (0, length - 1) if hollow else range(length):
-                line[3 * (10 + x) : 3 * (11 + x)] = colour
-    raw = b"".join(b"\0" + bytes(line) for line in lines)
-
-    def chunk(kind: bytes, data: bytes) -> bytes:
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-
-    head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(raw)) + chunk(b"IEND", b"")
+        top = SCALE * (40 + index * (BAR + GAP))
+        right = SCALE * LEFT + max(2, int(SCALE * WIDE * r.kv_tokens / most))
+        draw.text((SCALE * (LEFT - 6), top + BAR), label(r), "black", font=small, anchor="rm")
+        box = (SCALE * LEFT, top, right, top + SCALE * BAR)
+        draw.rectangle(box, fill=COLOURS[r.quantization] if r.fits else None, outline=COLOURS[r.quantization])
+        draw.text((right + SCALE * 5, top + BAR), value(r), "black", font=small, anchor="lm")
+    out = io.BytesIO()
+    image.save(out, "PNG")
+    return out.getvalue()
 
 
 def write_plot(sweep: Sweep, path: Path) -> None:
