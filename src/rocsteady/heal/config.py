@@ -152,7 +152,7 @@ def _wrong(config: HealConfig) -> str:
                 return f"classes.{kind}.windows: days are mon to sun, times HH:MM"
             try:
                 ZoneInfo(window.zone)
-            except (OSError, ValueError):
+            except (OSError, ValueError, KeyError):
                 return f"classes.{kind}.windows: {window.zone!r} is no time zone"
     for held in config.maintenance:
         if held.start.tzinfo is None or held.end.tzinfo is None or held.end <= held.start:

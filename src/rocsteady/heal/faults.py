@@ -21,6 +21,9 @@ UNRESPONSIVE, FAILED = "worker-unresponsive", "worker-failed"
 FRAGMENTED, REQUESTS = "worker-fragmented", "worker-request-limit"
 KEEP_CLOSED = 86400.0
 """Seconds that a closed fault stays in the state: a day, as the repeat window."""
+LATE = 60.0
+"""Seconds by which a document may come late: the stream and the look every few seconds overtake each other."""
+BOOTS = 8
 FINDING_HOLDS = 600.0
 """Seconds after which a finding that is not reported again is over: a diagnosis says nothing about later."""
 
@@ -40,19 +43,22 @@ def observe(state: State, event: Event, now: float, policy: Policy) -> State:
 
 def _health(state: State, view: NodeView, now: float, policy: Policy) -> State:
     known = state.nodes.get(view.node)
-    if known is not None and known.boot_id == view.boot_id and view.at < known.at:
-        return state  # an older document came late
+    if known is not None and known.boot_id == view.boot_id and 0 < known.at - view.at < LATE:
+        return state  # an older document came late; a longer step back is a clock that was set
     boot = state.boots.get(view.node)
     if not view.boot_id:
         return replace(state, nodes={**state.nodes, view.node: view})
     if boot is None or boot.boot_id != view.boot_id:
-        if boot is not None and view.at < boot.seen_at:
-            return state  # of an earlier boot
-        began = Boot(view.boot_id, view.at, boot is not None)
-        closed = tuple(
-            _close(f, view.at, f"boot {view.boot_id}") if f.node == view.node and f.closed_at is None else f
-            for f in state.faults
-        )
+        if boot is not None and view.boot_id in boot.previous:
+            return state  # a late document of an earlier boot
+        earlier = (*boot.previous, boot.boot_id)[-BOOTS:] if boot is not None else ()
+        began = Boot(view.boot_id, view.at, boot is not None, earlier)
+        closed = state.faults
+        if boot is not None:
+            closed = tuple(
+                _close(f, view.at, f"boot {view.boot_id}") if f.node == view.node and f.closed_at is None else f
+                for f in state.faults
+            )
         over = {name: since for name, since in state.over.items() if not name.startswith(f"{view.node}/")}
         state = replace(state, boots={**state.boots, view.node: began}, faults=closed, over=over)
     state = replace(state, nodes={**state.nodes, view.node: view})
@@ -197,8 +203,8 @@ def _raise(
             fault, evidence_at=max(at, fault.evidence_at), text=text, severity=severity, peer=peer or fault.peer,
             advice=advice if source == "health" else fault.advice, boot_id=fault.boot_id or boot_id,
         )  # fmt: skip
-        if source == "health" and fault.source != "health":
-            changed = replace(changed, source="health", fingerprint="")  # the document is the better witness
+        if source in ("health", "worker") and fault.source in ("alert", "finding"):
+            changed = replace(changed, source=source, fingerprint="")  # what looks itself is the better witness
         elif source == "alert" and fault.source == "alert":
             changed = replace(changed, fingerprint=fingerprint, opened_at=max(fault.opened_at, opened or at))
         return replace(state, faults=(*state.faults[:index], changed, *state.faults[index + 1 :]))

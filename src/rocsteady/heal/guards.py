@@ -30,6 +30,8 @@ def evidence(state: State, fault: Fault, now: float, policy: Policy) -> str:
     age = max(now - view.at, now - view.taken_at)
     if age > policy.document_max_age:
         return f"the gpu-health document is {age:.0f} s old, {policy.document_max_age:.0f} are allowed"
+    if view.at - now > policy.document_max_age:
+        return f"the gpu-health document is of {view.at - now:.0f} s from now: a clock is wrong"
     if not view.boot_id:
         return "the document does not say which boot it is of"
     if fault.boot_id and fault.boot_id != view.boot_id:

@@ -41,6 +41,13 @@ class Healer:
         self._checkpoint = checkpoint
         self.state = journal.state(clock())
 
+    def reload(self) -> None:
+        """After an error of the database: what it holds is true, what was only in memory is not."""
+        fresh = self.journal.state(self._clock())
+        self.state = replace(
+            fresh, nodes=self.state.nodes, workers=self.state.workers, workers_known=self.state.workers_known
+        )  # fmt: skip
+
     def take(self, event: Event) -> None:
         """Take an event into account, and put on disk what comes of it."""
         self._decide(event)
@@ -100,8 +107,7 @@ class Healer:
                 if why:
                     changed = replace(changed, detail=f"{action.detail.split(' (waits: ')[0]} (waits: {why})")
             else:
-                changed = _ended(replace(action, approved_by=""), now, "expired", f"denied by {said.by}")
-                why = ""
+                changed, why = _ended(action, now, "expired", f"denied by {said.by}"), ""
             with self.journal.transaction():
                 self._put(changed)
                 if not why:
@@ -114,9 +120,10 @@ class Healer:
             if fault is None or fault.closed_at is not None:
                 self._put(_ended(action, now, "abandoned", "the fault is closed"))
             elif now - action.created_at > self.policy.approval_expires:
-                self._put(
-                    _ended(action, now, "expired", f"nobody approved it within {self.policy.approval_expires:.0f} s")
-                )
+                text = f"nobody approved it within {self.policy.approval_expires:.0f} s"
+                with self.journal.transaction():
+                    self._put(_ended(action, now, "expired", text))
+                    self.journal.notice(Notice(f"{action.id}-expired", f"{action.node}: {action.detail}: {text}"), now)
 
     def _advance(self, name: str) -> None:
         """Go on with an action as far as it goes now."""

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from rocsteady.heal.ladder import Rung
 from rocsteady.heal.placement import place, visible
 from rocsteady.heal.policy import Policy
-from rocsteady.heal.records import Fault, Step
+from rocsteady.heal.records import Action, Fault, Step
 from rocsteady.heal.spread import spread
 from rocsteady.heal.state import State
 from rocsteady.heal.view import NodeView, WorkerView
@@ -90,12 +90,17 @@ def _people(state: State, view: NodeView, fault: Fault, policy: Policy) -> Plan:
 
 
 def _stop_new(state: State, view: NodeView, fault: Fault, policy: Policy) -> Plan | PassedOver:
-    del view
     workers = tuple(w for w in _affected(state, fault) if w.state != "stopped")
     if not workers:
         return PassedOver("no worker is on it")
     if not policy.has_gateway:
         return PassedOver("no gateway is configured; one that follows the gpu-health document does it by itself")
+    if not any(row.state == "unhealthy" for row in view.gpu(fault.gpu)):
+        # it still computes right, so slow is better than nothing
+        alone = {w.name for w in workers if not _others(state, w, {x.name for x in workers})}
+        workers = tuple(w for w in workers if w.name not in alone)
+        if not workers:
+            return PassedOver(f"{', '.join(sorted(alone))} is the last capacity of its model")
     locks = tuple(f"drain:{w.name}" for w in workers)
     return Plan(_drain(workers, policy, 0, optional=False), locks, (), f"no new requests to {_names(workers)}")
 
@@ -165,18 +170,32 @@ def _restarts(workers: tuple[WorkerView, ...]) -> tuple[Step, ...]:
     return tuple(Step(actuator=w.executor, verb="restart", target=w.name) for w in workers)
 
 
+def _others(state: State, worker: WorkerView, without: set[str]) -> list[WorkerView]:
+    """Workers of the same model that serve and that nothing is done to."""
+    running = [a for a in state.open_actions if a.phase != "approval"]
+    busy = {lock for a in running for lock in a.locks} | {
+        lock for a in state.actions if a.rung == "stop-new" and a.outcome == "succeeded" and _still(state, a)
+        for lock in a.locks
+    }  # fmt: skip
+    return [
+        w for w in state.workers
+        if w.name not in without and w.model == worker.model and w.state == "serving"
+        and not {f"worker:{w.name}", f"drain:{w.name}"} & busy
+    ]  # fmt: skip
+
+
+def _still(state: State, action: Action) -> bool:
+    """The fault of a drain is open, so the worker is still drained."""
+    return any(f.id == action.fault for f in state.open_faults)
+
+
 def _recycle(state: State, view: NodeView, fault: Fault, policy: Policy) -> Plan | PassedOver | Waits:
     del view
     workers = _affected(state, fault)[:1]  # one at a time: service goes on
     if not workers:
         return PassedOver("no worker is on it")
     worker = workers[0]
-    busy = {lock for a in state.open_actions if a.phase != "approval" for lock in a.locks}
-    others = [
-        w for w in state.workers
-        if w.name != worker.name and w.model == worker.model and w.state == "serving" and f"worker:{w.name}" not in busy
-    ]  # fmt: skip
-    if not others:
+    if not _others(state, worker, {worker.name}):
         return Waits(f"no other worker serves {worker.model or 'its model'}: the last capacity is not taken away")
     return Plan(
         (*_drain(workers, policy, policy.drain_seconds), *_restarts(workers), *_undrain(workers, policy)),

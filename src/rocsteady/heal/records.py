@@ -122,8 +122,12 @@ class Pause(msgspec.Struct, frozen=True):
 
 
 class Boot(msgspec.Struct, frozen=True):
-    """A boot of a node: its id, and when we first saw it. ``known_start``: we saw the boot id change, so it began then."""
+    """A boot of a node: its id, and when we first saw it. ``known_start``: we saw the boot id change, so it began then.
+
+    ``previous``: ids of boots before it, so that a late document of one of them is known as such.
+    """
 
     boot_id: str
     seen_at: float
     known_start: bool
+    previous: tuple[str, ...] = ()

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import os
 import signal
+import sqlite3
 import ssl
 import time
 from collections.abc import Callable
@@ -111,7 +112,7 @@ class Service:
         try:
             while not end.is_set():
                 wake.clear()
-                await asyncio.to_thread(self._round)
+                await asyncio.to_thread(self._safe_round)
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(_first(wake, end), self.config.every)
         finally:
@@ -123,6 +124,17 @@ class Service:
             if self.supervisor is not None and self.config.on_exit == "stop":
                 while not await asyncio.to_thread(self.supervisor.stop_all):
                     await asyncio.sleep(0.1)
+
+    def _safe_round(self) -> None:
+        """A database that cannot be written (disk full) stops all acts until it can; it does not end the healer."""
+        try:
+            self._round()
+        except sqlite3.Error as error:
+            self.journal.follow(
+                self._clock(), "journal", str(self.journal.path), f"{error}: nothing is done without it"
+            )
+            with contextlib.suppress(sqlite3.Error):
+                self.healer.reload()
 
     def _round(self) -> None:
         for view in list(self._seen.values()):
@@ -150,7 +162,8 @@ class Service:
 
     async def _notify(self) -> None:
         while True:
-            await asyncio.to_thread(self._notifier.send)
+            with contextlib.suppress(sqlite3.Error):
+                await asyncio.to_thread(self._notifier.send)
             await asyncio.sleep(NOTIFY_EVERY)
 
     async def _listen(self) -> tuple[web.AppRunner | None, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hmac
+import sqlite3
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -75,8 +76,8 @@ async def _alerts(request: web.Request) -> web.Response:
         found, left = incoming.parse_webhook(await request.read(), receiver.node_of)
     except InputError as error:
         return web.json_response({"error": str(error)[:500]}, status=400)
-    await asyncio.to_thread(receiver.post, [*found])
-    receiver.wake()
+    if not await _posted(receiver, [*found]):
+        return web.json_response({"error": "the database cannot be written"}, status=503)
     return web.json_response({"taken": len(found), "ignored": left})
 
 
@@ -89,9 +90,18 @@ async def _findings(request: web.Request) -> web.Response:
         found = incoming.findings(await request.read(), node, receiver.clock())
     except InputError as error:
         return web.json_response({"error": str(error)[:500]}, status=400)
-    await asyncio.to_thread(receiver.post, [*found])
-    receiver.wake()
+    if not await _posted(receiver, [*found]):
+        return web.json_response({"error": "the database cannot be written"}, status=503)
     return web.json_response({"taken": len(found)})
+
+
+async def _posted(receiver: Receiver, events: list[Inbox]) -> bool:
+    try:
+        await asyncio.to_thread(receiver.post, events)
+    except sqlite3.Error:
+        return False
+    receiver.wake()
+    return True
 
 
 async def _status(request: web.Request) -> web.Response:
