@@ -104,8 +104,10 @@ def test_whole_family_ends_and_leaves_no_orphan(kits: list[Kit], quick: Path) ->
     supervisor.begin(ACTION, step("stop"), "k")
     assert supervisor.probe(ACTION, step("stop"), "k").became == "running"
     kit.now += 2.0
-    until(lambda: supervisor.look() and kit.all() == [], "all of it is gone")
-    assert (supervisor.probe(ACTION, step("stop"), "k").became, state(supervisor)) == ("done", "stopped")
+    until(
+        lambda: supervisor.look() and supervisor.probe(ACTION, step("stop"), "k").became == "done", "all of it is gone"
+    )
+    assert (kit.all(), state(supervisor)) == ([], "stopped")
 
 
 def test_worker_that_ends_comes_back_with_growing_pauses_then_is_a_fault(kits: list[Kit], quick: Path) -> None:
