@@ -28,7 +28,9 @@ EXAMPLE = """\
 def register(app: typer.Typer) -> None:
     """Add the command group."""
     group = typer.Typer(help="Look at the configuration.", no_args_is_help=True)
-    group.command("check", epilog="Example:\n\n  rocsteady config check rocsteady.toml")(check)
+    group.command(
+        "check", epilog="Example:\n\n  rocsteady config check rocsteady.toml\n\n  rocsteady config check heal.toml"
+    )(check)
     group.command("example", epilog="Example:\n\n  rocsteady config example > rocsteady.toml")(example)
     app.add_typer(group, name="config")
 
@@ -38,6 +40,12 @@ def check(
 ) -> None:
     """Say which file is used and whether it is valid: keys, names of failure modes, suppressions that ended."""
     from datetime import UTC, datetime
+
+    if file is not None and file.name.startswith("heal"):
+        from rocsteady.cli.heal_command import check as check_heal
+
+        check_heal(file)
+        return
 
     from rocsteady.catalog import load_catalog
     from rocsteady.cli.config import candidates, load_config
