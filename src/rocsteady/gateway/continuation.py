@@ -85,7 +85,8 @@ class Continuation:
             return b""
         if self._rest:
             data = self._rest + data
-        if self._terms is None and not events.may_hold_error(data):
+        suspicious = events.may_hold_error(data)
+        if self._terms is None and not suspicious:
             end = events.complete(data)
             self._rest = data[end:]
             if data[:end].endswith(events.DONE_EVENT):
@@ -97,7 +98,7 @@ class Continuation:
             return b""
         out: list[bytes] = []
         for event in whole:
-            out.append(self._event(event))
+            out.append(self._event(event, suspicious))
             if self.finished or self.failure is not None:
                 break
         return b"".join(out)
@@ -150,7 +151,7 @@ class Continuation:
             events.error_event(message, f"stream_interrupted_{refusal.code}".replace("-", "_"), 502) + events.DONE_EVENT
         )
 
-    def _event(self, event: bytes) -> bytes:
+    def _event(self, event: bytes, suspicious: bool) -> bytes:
         data = events.payload(event)
         if data is None:
             return event
@@ -159,7 +160,7 @@ class Continuation:
                 return self._diverge()
             self.finished = True
             return event
-        if events.may_hold_error(event) and (error := events.error_in(data)) is not None:
+        if suspicious and (error := events.error_in(data)) is not None:
             if error.clients and not self._on_other:
                 return event
             self.failure = error.message or "error event"

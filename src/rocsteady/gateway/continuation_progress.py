@@ -17,7 +17,7 @@ from collections import deque
 import msgspec
 
 
-class Seam(msgspec.Struct, frozen=True):
+class Seam(msgspec.Struct, frozen=True, gc=False):
     """After ``tokens`` output tokens the text has ``length`` characters."""
 
     tokens: int
@@ -57,6 +57,9 @@ class Progress:
 
     def add(self, text: str, ids: list[int]) -> News | None:
         """Take in an event; returns what is new to the client, None where it contradicts what the client has."""
+        if not self._again and self._shown == self.sent:
+            self._plain(text, ids)
+            return News(text, ids)
         self.ids.extend(ids)
         new = self._add_text(text)
         if new is None:
@@ -72,6 +75,22 @@ class Progress:
             self._seams.append(Seam(len(self.ids), self._shown + self._held))
             self._forget()
         return News(new, new_ids)
+
+    def _plain(self, text: str, ids: list[int]) -> None:
+        """The same for the usual case, that nothing is generated again."""
+        self.ids.extend(ids)
+        if not text:
+            return
+        self._shown = self.sent = self._shown + len(text)
+        if len(ids) != 1:
+            self._tail += text
+        elif self._held or self._lookback or len(self.ids) == self._max_tokens or len(self._seams) > 1:
+            self._tail += text
+            self._seams.append(Seam(len(self.ids), self._shown + self._held))
+            self._forget()
+        else:
+            self._seams[0] = Seam(len(self.ids), self._shown)
+            self._tail, self._tail_from = "", self._shown
 
     def _add_text(self, text: str) -> str | None:
         start, self._shown = self._shown, self._shown + len(text)
