@@ -10,6 +10,7 @@ from rocsteady.cli import (
     catalog_command,
     compat_command,
     config_command,
+    cpu_worker_command,
     demo_command,
     diagnose_command,
     exporter_command,
@@ -45,6 +46,7 @@ demo_command.register(app)
 config_command.register(app)
 port_command.register(app)
 gateway_command.register(app)
+cpu_worker_command.register(app)
 heal_command.register(app)
 bench_command.register(app)
 
