@@ -89,7 +89,11 @@ def test_command_serves_and_ends_cleanly() -> None:
         assert process.stderr is not None
         line = process.stderr.readline()
         assert line.startswith("serving micro (onnxruntime-genai, int4) on http://127.0.0.1:"), line
-        answer = ask(line.split()[-1], "/chat/completions", {"messages": [{"role": "user", "content": "hi"}], "max_tokens": 5, "temperature": 0})  # fmt: skip
+        try:
+            answer = ask(line.split()[-1], "/chat/completions", {"messages": [{"role": "user", "content": "hi"}], "max_tokens": 5, "temperature": 0})  # fmt: skip
+        except BaseException:
+            process.kill()
+            raise
         assert answer["usage"]["completion_tokens"] <= 5 and isinstance(answer["choices"][0]["message"]["content"], str)
         process.send_signal(signal.SIGINT)
         assert process.wait(60) == 0 and process.stderr.read() == ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -194,7 +195,7 @@ def test_not_everything_is_a_route() -> None:
             async with client.post("/v1/embeddings", json={}) as response:
                 assert response.status == 404
             try:
-                async with client.post("/v1/completions", data=b"x" * (5 * 2**20)) as response:
+                async with client.post("/v1/completions", data=io.BytesIO(b"x" * (5 * 2**20))) as response:
                     assert response.status == 413
             except aiohttp.ClientError:
                 pass  # it hung up while we were still sending

@@ -40,7 +40,7 @@ class Body(msgspec.Struct, kw_only=True):
     """The fields of both routes that are looked at."""
 
     model: str | None = None
-    prompt: str | list[int] | list[str] | None = None
+    prompt: str | list[int | str] | None = None
     messages: list[dict[str, Any]] | None = None
     max_tokens: int | None = None
     max_completion_tokens: int | None = None
