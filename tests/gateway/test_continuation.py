@@ -82,7 +82,7 @@ def requests(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
     return path, body
 
 
-@settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=180, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(requests(), st.lists(st.integers(0, 12_000), min_size=1, max_size=4), st.integers(1, 4), st.integers(1, 700))
 def test_any_request_any_cuts(request: tuple[str, dict[str, Any]], cuts: list[int], interval: int, piece: int) -> None:
     path, body = request
@@ -123,8 +123,8 @@ def test_refused_with_an_error_in_the_stream(change: dict[str, Any], code: str) 
     assert isinstance(refusal, Refusal) and code in refusal.reason
     last = relay.error_event(refusal, "call-7")
     document = json.loads(last.split(b"\n\n")[0].removeprefix(b"data: "))
-    assert code in document["error"]["message"] and "call-7" in document["error"]["message"]
-    assert document["error"]["code"] == 502 and last.endswith(b"data: [DONE]\n\n")
+    assert code in document["error"]["message"] and document["error"]["request_id"] == "call-7"
+    assert document["error"]["code"] == refusal.code and last.endswith(b"data: [DONE]\n\n")
 
 
 @pytest.mark.parametrize("neutral", [{"n": 1}, {"tools": []}, {"tool_choice": None}, {"logprobs": False}, {"seed": 4},
@@ -225,7 +225,7 @@ def test_any_bytes(data: bytes, more: dict[str, Any]) -> None:
     relay.resume_request()
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(st.binary(max_size=200) | st.recursive(st.none() | st.booleans() | st.floats() | st.text(), lambda c: st.lists(c) | st.dictionaries(st.sampled_from(["stop", "n", "temperature", "messages", "prompt", "stream_options", "max_tokens", "min_tokens", "response_format", "stream", "logprobs"]), c)).map(lambda v: json.dumps(v).encode()))  # fmt: skip
 def test_any_body(body: bytes) -> None:
     """A malformed request is the worker's to refuse: it is passed on."""

@@ -48,11 +48,13 @@ def describe(path: Path) -> str:
     Raises:
         InputError: it cannot be used; the message names the key.
     """
+    from rocsteady.gateway.admission_rules import admission_of
     from rocsteady.gateway.config import keys, load, load_workers, read_secret
     from rocsteady.gateway.listening import listen, tls
 
     config = load(path)
     keys(config)
+    admission_of(config, path)
     listen(config)
     tls(config.tls_cert, config.tls_key)
     for secret in (config.admin_token_file, *(w.token_file for w in config.worker)):

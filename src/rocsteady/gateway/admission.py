@@ -55,7 +55,7 @@ class BudgetAdmission:
         self._guards = guards or {}
         self._processes = processes
         self._budgets: dict[Worker, Budget] = {}
-        self._specs: dict[Worker, WorkerSpec] = {}
+        self._specs: dict[Worker, WorkerSpec | None] = {}
         self._queue: FairQueue[asyncio.Future[tuple[Worker, BudgetTicket]], Worker] = FairQueue(rules.queue)
         self._ticker: asyncio.Task[None] | None = None
         self._finished: deque[float] = deque(maxlen=RECENT)
@@ -65,6 +65,12 @@ class BudgetAdmission:
         """Requests in the queue."""
         return len(self._queue)
 
+    def reconfigure(self, rules: AdmissionRules, guards: Mapping[str, Guard]) -> None:
+        """The configuration was read again; who waits keeps waiting."""
+        self.rules, self._guards = rules, guards
+        self._queue.most = rules.queue
+        self._specs = dict.fromkeys(self._specs)
+
     def budget(self, worker: Worker) -> Budget:
         """The room on a worker, with what it reported last."""
         known = self._budgets.get(worker)
@@ -72,7 +78,7 @@ class BudgetAdmission:
             known = self._budgets[worker] = Budget(self._limits(worker), self.rules)
             self._specs[worker] = worker.spec
         elif self._specs[worker] is not worker.spec:  # the configuration was read again
-            known.reconfigure(self._limits(worker))
+            known.reconfigure(self._limits(worker), self.rules)
             self._specs[worker] = worker.spec
         now = self._clock.now()
         load, memory = worker.load, worker.gpu_memory_ratio
@@ -213,4 +219,4 @@ class BudgetAdmission:
 
 def _out(worker: Worker) -> bool:
     """Whether a worker takes no new request."""
-    return worker.removed or bool(worker.drained) or worker.gpu_state == "unhealthy" or not worker.health.usable
+    return worker.removed or bool(worker.blocked)

@@ -60,9 +60,9 @@ class Budget:
             self.closed, self.reason = False, ""
             self.limit = float(self.limits.requests)
 
-    def reconfigure(self, limits: Limits) -> None:
+    def reconfigure(self, limits: Limits, rules: AdmissionRules) -> None:
         """The configuration was read again."""
-        self.limits = limits
+        self.limits, self._rules = limits, rules
         self.limit = min(self.limit, float(limits.requests)) if self.closed else float(limits.requests)
 
     def room(self, tokens: int, *, even_closed: bool = False) -> bool:

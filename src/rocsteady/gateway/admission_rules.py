@@ -13,6 +13,7 @@ from typing import Annotated, Any
 
 import msgspec
 
+from rocsteady.gateway.config import Config
 from rocsteady.gateway.worker import WorkerSpec
 from rocsteady.model import InputError
 
@@ -122,3 +123,13 @@ def limits_of(spec: WorkerSpec, rules: AdmissionRules, guards: Mapping[str, Guar
         requests=max(1, requests // processes), tokens=None if tokens is None else tokens // processes,
         kv_watermark=kv, memory_watermark=memory,
     )  # fmt: skip
+
+
+def admission_of(config: Config, path: Path | None) -> tuple[AdmissionRules, dict[str, Guard]]:
+    """Rules and guards of a configuration; ``path`` is its file.
+
+    Raises:
+        InputError: the section or a plan cannot be used.
+    """
+    rules = read_rules(config.admission)
+    return rules, read_guards(rules, Path() if path is None else path.parent)

@@ -25,6 +25,7 @@ from rocsteady.gateway.continuation_events import Choice, Chunk
 from rocsteady.gateway.continuation_progress import Progress, Seam
 from rocsteady.gateway.continuation_rules import CARRIED, CHAT, COMPLETIONS, NotContinuable, Terms, terms
 from rocsteady.gateway.interfaces import Refusal, UpstreamRequest
+from rocsteady.gateway.plain import error_event
 
 LARGEST_EVENT = 16 * 2**20
 """An event above this is no token: what sends it is not a worker, and we do not gather it in memory."""
@@ -143,13 +144,8 @@ class Continuation:
         self.continued += 1
 
     def error_event(self, refusal: Refusal, call_id: str) -> bytes:
-        """How a stream ends that cannot go on."""
-        message = (
-            f"the worker failed in mid-stream, and the answer cannot go on elsewhere: {refusal.reason} ({call_id})"
-        )
-        return (
-            events.error_event(message, f"stream_interrupted_{refusal.code}".replace("-", "_"), 502) + events.DONE_EVENT
-        )
+        """The events that end a stream which cannot go on."""
+        return error_event(refusal, call_id)
 
     def _event(self, event: bytes, suspicious: bool) -> bytes:
         data = events.payload(event)

@@ -141,8 +141,3 @@ def without_ids(data: bytes) -> bytes:
 def event(document: Any) -> bytes:
     """One event."""
     return b"data: " + msgspec.json.encode(document) + b"\n\n"
-
-
-def error_event(message: str, kind: str, code: int) -> bytes:
-    """The event that tells a client that its stream is broken."""
-    return event({"error": {"message": message, "type": kind, "param": None, "code": code}})

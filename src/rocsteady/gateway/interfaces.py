@@ -146,6 +146,10 @@ class Relay(Protocol):
         """The worker closed an answer cleanly. Returns what is left to forward; sets ``failure`` if it was cut."""
         ...
 
+    def closing(self) -> bytes | None:
+        """The end of an answer that was complete when its worker broke; None where text is missing."""
+        ...
+
     def resume_request(self) -> UpstreamRequest | Refusal:
         """How another worker of the same model and precision goes on behind what was forwarded."""
         ...

@@ -108,6 +108,10 @@ class PlainRelay:
             self.failure = "the stream ended without [DONE]"
         return b""
 
+    def closing(self) -> bytes | None:
+        """Never: what came is not looked at."""
+        return None
+
     def resume_request(self) -> UpstreamRequest | Refusal:
         """Never."""
         return Refusal("off", self.failure or "the worker broke off, and continuation is off")

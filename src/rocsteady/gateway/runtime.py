@@ -10,13 +10,15 @@ from pathlib import Path
 from typing import Any, cast
 
 from rocsteady.gateway.accesslog import AccessLog
+from rocsteady.gateway.admission import BudgetAdmission
+from rocsteady.gateway.admission_rules import admission_of
 from rocsteady.gateway.clock import SystemClock
 from rocsteady.gateway.config import Config, GpuHealth, keys, load
 from rocsteady.gateway.connector import Connector, HttpConnector
+from rocsteady.gateway.continuation import Continuation
 from rocsteady.gateway.dispatch import Dispatcher, Outcome
 from rocsteady.gateway.gpuwatch import GpuWatch
-from rocsteady.gateway.interfaces import Admission, Call, Clock, OpenRelay
-from rocsteady.gateway.openadmission import OpenAdmission
+from rocsteady.gateway.interfaces import Admission, Call, Clock, OpenRelay, Relay
 from rocsteady.gateway.plain import PlainRelay
 from rocsteady.gateway.registry import Registry
 from rocsteady.gateway.routing import Router
@@ -53,10 +55,14 @@ class Runtime:
         self.siblings = siblings
         self.router = Router(config.model, self._dice.random)
         self.registry = Registry(self.router, self.store, config.health, self.clock.now)
-        self.admission = admission or OpenAdmission()
+        self.budgets: BudgetAdmission | None = None
+        if admission is None:
+            rules, guards = admission_of(config, path)
+            admission = self.budgets = BudgetAdmission(rules, self.clock, guards, config.processes)
+        self.admission = admission
         self.dispatcher = Dispatcher(
             config, self.router, self.admission, self.connector, self.clock, self._dice.random,
-            open_relay or (lambda call, _: PlainRelay(call)), self.tally,
+            open_relay or self._open_relay, self.tally,
         )  # fmt: skip
         self.watcher = Watcher(config, self.router, self.connector, self.clock, self._dice.random, self.tally)
         self.stopping = False
@@ -66,6 +72,10 @@ class Runtime:
         self._tasks: list[asyncio.Task[None]] = []
         self.gpu_watches: list[GpuWatch] = []
         self.registry.configure(config)
+
+    def _open_relay(self, call: Call, worker: Worker) -> Relay:
+        del worker
+        return Continuation(call.path, call.body) if self.config.continuation else PlainRelay(call)
 
     # life
 
@@ -163,11 +173,14 @@ class Runtime:
         try:
             config = load(self.path)
             found = keys(config)
+            rules, guards = admission_of(config, self.path)
         except RocsteadyError as error:
             self.tally.add("reload-failed")
             return str(error)
         self.config = self.dispatcher.config = self.watcher.config = config
         self.keys = found
+        if self.budgets is not None:
+            self.budgets.reconfigure(rules, guards)
         self.log.flush()
         if config.access_log != self.log.path:
             self.log = AccessLog(config.access_log)
