@@ -28,7 +28,7 @@ def gpu(
         render_node=f"renderD{128 + number}", hive=hive, links=links, state=state,
         reasons=tuple(Reason(r, f"{r} holds", severity) for r in reasons),
         advice=advice or ("none" if state == "healthy" else "drain"),
-        memory=Memory(int(used * 192 * GIB), 192 * GIB), processes=tuple(Process(p, GIB) for p in pids),
+        memory=Memory(int(used * 192 * GIB), 192 * GIB), processes=tuple(Process(p, 4 * GIB) for p in pids),
         last_evidence_at=None if evidence_at is None else rfc(evidence_at),
     )  # fmt: skip
 

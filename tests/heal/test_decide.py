@@ -443,3 +443,11 @@ def test_clock_that_was_set_back_does_not_blind_it() -> None:
     back = START - 3600
     second = play(AUTO, sees(gpu(0, "unhealthy", "RAS-0002"), gpu(1), at=back), state=first.state, now=back)
     assert rungs(second) == ["stop-new"]
+
+
+def test_idle_context_of_somebody_does_not_take_a_spare() -> None:
+    policy = replace(AUTO, has_gateway=False, spare_idle_bytes=8 << 30)
+    ill = sees(gpu(0, "unhealthy", "RAS-0008"), gpu(1, pids=(9,)))
+    assert rungs(play(policy, has(W0), ill)) == ["move-worker"]
+    assert rungs(play(replace(policy, spare_idle_bytes=1 << 30), has(W0), ill)) == ["people"]
+    assert rungs(play(replace(policy, spares=(bdf(7),)), has(W0), ill)) == ["people"]

@@ -90,6 +90,7 @@ class HealConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     watermark: Watermark | None = None
     schedule: tuple[Timer, ...] = ()
     spares: tuple[str, ...] | None = None
+    spare_idle_bytes: int = Policy().spare_idle_bytes
     cooldown: float = Policy().cooldown
     document_max_age: float = Policy().document_max_age
     evidence_max_age: float = Policy().evidence_max_age
@@ -108,7 +109,7 @@ class HealConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
             evidence_max_age=self.evidence_max_age, approval_expires=self.approval_expires,
             restore_after=self.restore_after, repeat_window=self.repeat_window, repeats=self.repeats,
             drain_seconds=self.drain_seconds, has_gateway=self.gateway is not None,
-            helpers=tuple(n.name for n in self.node if n.helper), spares=self.spares,
+            helpers=tuple(n.name for n in self.node if n.helper), spares=self.spares, spare_idle_bytes=self.spare_idle_bytes,
         )  # fmt: skip
 
     def node_of(self, name: str) -> str:

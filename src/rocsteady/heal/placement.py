@@ -8,13 +8,13 @@ from rocsteady.heal.view import Device, NodeView, WorkerView
 
 
 def spare_devices(state: State, view: NodeView, policy: Policy) -> tuple[Device, ...]:
-    """Healthy devices with a known HIP index that no worker is configured for and no process uses."""
+    """Healthy devices with a known HIP index that no worker is configured for and no process works on."""
     taken = {name for worker in state.workers if worker.node == view.node for name in worker.devices}
     found = []
     for device in view.devices:
         allowed = policy.spares is None or device.name in policy.spares or device.bdf in policy.spares
         if device.state == "healthy" and device.hip_index is not None and device.name not in taken and allowed:
-            if device.processes:
+            if sum(process.vram_bytes for process in device.processes) > policy.spare_idle_bytes:
                 continue  # somebody else's work
             found.append(device)
     return tuple(found)

@@ -85,7 +85,7 @@ def _nothing(state: State, view: NodeView, fault: Fault, policy: Policy) -> Plan
 
 def _people(state: State, view: NodeView, fault: Fault, policy: Policy) -> Plan:
     del state, view, policy
-    text = f"{fault.node} {fault.subject}: {fault.mode}: {fault.text}; nothing more is tried"
+    text = f"{fault.node} {fault.subject}: {fault.mode}: {fault.text}; no rung is left that applies now"
     return Plan((Step(actuator="people", verb="notify", target=fault.subject, arguments={"text": text}),), (), (), text)
 
 

@@ -157,6 +157,10 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     spares: tuple[str, ...] | None = None
     """Devices that workers may be moved to; None = every device that no worker is configured for."""
 
+    spare_idle_bytes: int = 1 << 30
+    """GPU memory that processes may hold on a device which still counts as free: a monitor, an idle context (a HIP context
+    alone takes some hundred MiB). A choice of ours."""
+
     def mode(self, kind: str) -> Mode:
         """Mode of a class."""
         found = self.classes.get(kind)
