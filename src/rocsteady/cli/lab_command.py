@@ -130,6 +130,7 @@ def run(
     ] = None,
 ) -> None:
     """Write a synthetic node and keep it alive: values move, counters count, faults happen."""
+    import signal
     import time
 
     from rocsteady.lab.live import LivingNode
@@ -153,8 +154,9 @@ def run(
         sys.stderr.write(f"{text}\n")
         sys.stderr.flush()
 
-    tell(f"{directory}: a living {shape} node, scenario {scenario}; Ctrl-C ends it, the tree stays")
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
+        tell(f"{directory}: a living {shape} node, scenario {scenario}; Ctrl-C ends it, the tree stays")
         with serving(node.engine, engine_port):
             play_on(node, speed, duration, told=tell)
     except KeyboardInterrupt:

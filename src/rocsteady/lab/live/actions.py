@@ -28,6 +28,10 @@ class Actions:
     def __init__(self, living: LivingNode) -> None:
         self._living = living
         self._gone: dict[int, set[str]] = {}
+        """What a fault took away, by the fault's place in the list of faults."""
+        self._resetting: dict[int, int] = {}
+        """GPU -> the fault that began its reset."""
+        self._killer: int | None = None
         self._resets: dict[int, int] = {}
         self._sequence: dict[int, int] = {}
 
@@ -41,7 +45,7 @@ class Actions:
             start = FIRST_PAGE + len(body.state.retired) * PAGE_STEP
             body.state.retired += [(start + i * PAGE_STEP, flag) for i in range(pages)]
         for action in step.do:
-            self._act(action, due.gpu, due.at)
+            self._act(action, due.gpu, due.at, fault.number)
         words = self._words(due, fault)
         for offset, line in enumerate(step.log):
             living.kernel.add(living.uptime(due.at) + offset * 0.0011, line.format_map(words))
@@ -56,15 +60,28 @@ class Actions:
         return self._resets.get(gpu, 0)
 
     def undo(self, fault: Fault) -> None:
-        """The end of a fault: devices come back, an engine that died is started again."""
-        living = self._living
-        for paths in self._gone.values():
-            living.disk.show(paths)
-        self._gone.clear()
-        for body in living.bodies:
-            body.state.recovering = False
-        if living.engine is not None and not living.engine.alive:
-            self._act("engine-starts", fault.gpu, living.now)
+        """The end of a fault: devices come back, an engine that it killed is started again."""
+        living, number = self._living, fault.number
+        self._bring_back(number)
+        for gpu in [gpu for gpu, by in self._resetting.items() if by == number]:
+            del self._resetting[gpu]
+            living.bodies[gpu].state.recovering = False
+        if self._killer is not None and living.faults[self._killer].ended is not None:
+            self._act("engine-starts", fault.gpu, living.now, number)
+
+    def _bring_back(self, number: int) -> None:
+        """What a fault took away is there again, unless another one holds it; a driver that is loaded counts anew."""
+        paths = self._gone.pop(number, set())
+        if not paths:
+            return
+        others = {path for held in self._gone.values() for path in held}
+        self._living.disk.show(paths - others)
+        for body, slot in zip(self._living.bodies, self._living.still.slots, strict=True):
+            if f"sys/class/drm/card{slot.card}" in paths - others:
+                body.state.ue, body.state.ce, body.state.de = (
+                    dict.fromkeys(table, 0) for table in (body.state.ue, body.state.ce, body.state.de)
+                )
+                body.state.ras_events = {}
 
     def _count(self, gpu: int, state: GpuState, name: str, amount: int) -> None:
         kind, _, rest = name.partition(".")
@@ -84,43 +101,47 @@ class Actions:
         else:
             raise ValueError(f"counter {name}")
 
-    def _act(self, action: Action, gpu: int, at: float) -> None:
+    def _act(self, action: Action, gpu: int, at: float, number: int) -> None:
         living = self._living
         body, engine = living.bodies[gpu], living.engine
         if action == "reset-begin":
+            self._resetting[gpu] = number
             body.state.recovering = True
             body.serving = False
         elif action == "reset-end":
+            self._resetting.pop(gpu, None)
             body.state.recovering = False
             body.restart()
             self._resets[gpu] = self._resets.get(gpu, 0) + 1
             body.state.retired = [(page, "R" if flag == "P" else flag) for page, flag in body.state.retired]
         elif action == "engine-dies" and engine is not None:
+            if engine.alive:
+                self._killer = number
             engine.die()
             for other in living.bodies:
                 other.serving = False
-        elif action == "engine-starts" and engine is not None:
+        elif action == "engine-starts" and engine is not None and not engine.alive and not self._gone:
+            self._killer = None
             for other in living.bodies:
                 other.leaked, other.serving = 0.0, True
             engine.start()
             engine.say(at, "INFO", "api_server.py:1419", "vLLM API server version 0.9.2")
             engine.raw("INFO:     Application startup complete.")
         elif action == "driver-unloads":
-            for number in range(len(living.bodies)):
-                self._hide(number, self._driver_paths(number))
+            for other_gpu in range(len(living.bodies)):
+                self._hide(number, self._driver_paths(other_gpu))
+            self._hide(number, {"sys/module/amdgpu", "sys/class/kfd", KFD})
         elif action == "gpu-vanishes":
-            self._hide(gpu, self._driver_paths(gpu) | self._function_paths(gpu))
+            self._hide(number, self._driver_paths(gpu) | self._function_paths(gpu))
         elif action == "driver-loads":
-            for paths in self._gone.values():
-                living.disk.show(paths)
-            self._gone.clear()
+            self._bring_back(number)
 
-    def _hide(self, gpu: int, paths: set[str]) -> None:
-        self._gone[gpu] = self._gone.get(gpu, set()) | paths
+    def _hide(self, number: int, paths: set[str]) -> None:
+        self._gone[number] = self._gone.get(number, set()) | paths
         self._living.disk.hide(paths)
 
     def _driver_paths(self, gpu: int) -> set[str]:
-        """What the driver makes for one GPU; with the last one the module and KFD go too."""
+        """What the driver makes for one GPU."""
         living = self._living
         node = living.still
         slot = node.slots[gpu]
@@ -138,8 +159,6 @@ class Actions:
         own |= {f"sys/class/hwmon/hwmon{slot.hwmon}", f"{base}/driver", f"sys/bus/pci/drivers/amdgpu/{slot.bdf}"}
         own |= {f"{base}/drm", f"{base}/hwmon", f"{base}/ras", f"{base}/xcp", f"{base}/fw_version"}
         own |= {f"{TOPOLOGY}/nodes/{n.id}" for n in plan_nodes(living.shape) if n.gpu == gpu}
-        if len(self._gone) == len(living.bodies) - 1:
-            own |= {"sys/module/amdgpu", "sys/class/kfd", KFD}
         return own
 
     def _function_paths(self, gpu: int) -> set[str]:

@@ -23,6 +23,8 @@ class Fault(msgspec.Struct, kw_only=True):
     written, in seconds since 1970. Each is None until then.
     """
 
+    number: int
+    """Its place in the node's list of faults."""
     scenario: LivingScenario
     gpu: int
     peer: int

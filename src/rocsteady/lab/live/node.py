@@ -147,11 +147,13 @@ class LivingNode:
         """
         scenario = scenario_for(name, self.shape)
         number = self._check(gpu)
+        if delay is not None and not 0 <= delay < float("inf"):
+            raise InputError(f"delay {delay}: 0 or more seconds were wanted")
         count = len(self.shape.buses)
         members = tuple((number + i) % count for i in range(count))
         wait = delay if delay is not None else scenario.delay if self.now == 0 else 0.0
         fault = Fault(
-            scenario=scenario, gpu=number, peer=(number + 1) % count if count else 0, members=members,
+            number=len(self.faults), scenario=scenario, gpu=number, peer=(number + 1) % count if count else 0, members=members,
             at=self.now + wait,
         )  # fmt: skip
         self.faults.append(fault)
