@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 from rocsteady.cli.app import app
 from rocsteady.exporter.batch import Batch
 from rocsteady.exporter.collectors.engines import EngineCollector
-from rocsteady.lab.live import LivingNode
+from rocsteady.lab.live import LivingNode, living_scenarios
 from rocsteady.lab.live.control import ORDERS, STATE, Control, obey, order
 from rocsteady.lab.live.metrics_server import serving
 from rocsteady.lab.live.run import TICK, play_on
@@ -163,3 +163,9 @@ def test_shapes_lists_what_can_live() -> None:
     rows = {row["name"]: row for row in json.loads(answer.stdout)["living"]}
     assert rows["ras-ue"]["planted"] == ["hbm-uncorrected-errors"] and rows["ras-ue"]["state"] == "unhealthy"
     assert "w7900x2" not in rows["hbm-gradient"]["shapes"] and "no-gpu" not in rows["driver-gone"]["shapes"]
+
+
+def test_every_living_scenario_is_documented() -> None:
+    page = (ROOT / "docs" / "lab.md").read_text()
+    for scenario in living_scenarios().values():
+        assert f"| `{scenario.name}` | {scenario.text} |" in page

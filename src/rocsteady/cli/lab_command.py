@@ -128,12 +128,17 @@ def run(
         int | None,
         typer.Option("--engine-port", metavar="PORT", help="Serve the engine's /metrics on this loopback port."),
     ] = None,
+    near_wrap: Annotated[
+        bool, typer.Option("--near-wrap", help="32-bit counters of the tables wrap within minutes.")
+    ] = False,
+    processes: Annotated[int, typer.Option(metavar="N", help="So many more processes hold the GPUs open.")] = 0,
 ) -> None:
     """Write a synthetic node and keep it alive: values move, counters count, faults happen."""
     import signal
     import time
 
     from rocsteady.lab.live import LivingNode
+    from rocsteady.lab.live.crowd import MOST as MOST_PROCESSES
     from rocsteady.lab.live.metrics_server import serving
     from rocsteady.lab.live.run import play_on
     from rocsteady.model import InputError
@@ -143,11 +148,13 @@ def run(
             raise InputError(f"--{name} {value}: above 0 was wanted")
     if delay is not None and not 0 <= delay < float("inf"):
         raise InputError(f"--delay {delay}: 0 or more was wanted")
+    if not 0 <= processes <= MOST_PROCESSES:
+        raise InputError(f"--processes {processes}: 0 to {MOST_PROCESSES} was wanted")
     if engine_port is not None and not 0 < engine_port < 65536:
         raise InputError(f"--engine-port {engine_port}: 1 to 65535 was wanted")
     node = LivingNode(
         shape, directory, scenario, seed, gpu=gpu, delay=delay, gpu_metrics=gpu_metrics, start=time.time(),
-        port=engine_port,
+        port=engine_port, near_wrap=near_wrap, processes=processes,
     )  # fmt: skip
 
     def tell(text: str) -> None:

@@ -75,7 +75,7 @@ def obey(node: LivingNode, line: str) -> None:
     if options:
         raise InputError(f"order {line!r}: SCENARIO [gpu=N] [delay=SECONDS] or clear [SCENARIO] was wanted")
     try:
-        node.inject(words[0], None if gpu is None else int(gpu), None if delay is None else float(delay))
+        node.inject(words[0], None if gpu is None else int(gpu), 0.0 if delay is None else float(delay))
     except ValueError:
         raise InputError(f"order {line!r}: gpu= wants a whole number, delay= seconds") from None
 

@@ -15,6 +15,7 @@ from rocsteady.hostfs.store import open_regular
 from rocsteady.lab.gpu import gpu_texts, hwmon_texts
 from rocsteady.lab.kfd import TOPOLOGY, plan_nodes
 from rocsteady.lab.live.actions import Actions
+from rocsteady.lab.live.crowd import add_crowd
 from rocsteady.lab.live.disk import Disk, InMemory
 from rocsteady.lab.live.engine import Engine
 from rocsteady.lab.live.fault import Due, Fault
@@ -58,12 +59,15 @@ class LivingNode:
         start: float = EPOCH,
         clock: Callable[[], float] = time.time,
         port: int | None = None,
+        near_wrap: bool = False,
+        processes: int = 0,
     ) -> None:
         """Write the tree into ``directory``, which is new or empty, and plan the scenario ``delay`` seconds from now.
 
         Without a directory the node lives in memory only; ``visible`` gives its files.
 
-        ``start``: wall clock at simulated time 0, for the logs; ``clock``: wall clock now; ``port``: of the engine.
+        ``start``: wall clock at simulated time 0, for the logs; ``clock``: wall clock now; ``port``: of the engine; ``near_wrap``:
+        32-bit counters of the tables wrap within minutes; ``processes``: so many more hold the GPUs open.
 
         Raises:
             InputError: unknown shape or scenario, a scenario that the shape cannot show, no such GPU, or a directory
@@ -73,7 +77,8 @@ class LivingNode:
             if shape not in SHAPES:
                 raise InputError(f"shape {shape!r}: one of {', '.join(SHAPES)}")
             shape = SHAPES[shape]
-        scenario_for(scenario, shape)
+        first = scenario_for(scenario, shape)
+        wait = _delay(first.delay if delay is None else delay)
         self.shape = shape
         self.directory = directory or Path("/nowhere")
         self.now = 0.0
@@ -82,9 +87,12 @@ class LivingNode:
         self._start = start
         self._node = build_node(shape, seed, gpu_metrics)
         self._node.tree.text(NOTE, self._node.tree.files[NOTE].decode() + "\nIt is alive: values move.\n")
+        add_crowd(self._node.tree, self._node.slots, processes)
         self.disk = InMemory(self._node.tree) if directory is None else Disk(self._node.tree, directory)
         self.reads = Reads(self.directory)
         self.bodies = [] if shape.part is None else [Body(shape.part, state) for state in self._node.states]
+        for body in self.bodies if near_wrap else ():
+            body.near_wrap()
         self._load = Load(f"{shape.name}/{seed}/load", len(shape.buses))
         self._around = Surroundings(shape, self._node.tree, self.disk)
         self._banks = {n.gpu: n.id for n in plan_nodes(shape) if n.gpu is not None and n.partition == 0}
@@ -99,7 +107,7 @@ class LivingNode:
         self._actions = Actions(self)
         self._inputs: dict[int, Inputs] = {}
         if scenario != HEALTHY:
-            self.inject(scenario, gpu=gpu, delay=delay)
+            self.inject(scenario, gpu=gpu, delay=wait)
         self._write(0.0)
 
     @property
@@ -139,22 +147,19 @@ class LivingNode:
         """Simulated time at which the first fault ended; None while it has not."""
         return self.faults[0].ended if self.faults else None
 
-    def inject(self, name: str, gpu: int | None = None, delay: float | None = None) -> Fault:
-        """Put a fault in, ``delay`` seconds from now (the scenario's own delay where the node is new, else at once).
+    def inject(self, name: str, gpu: int | None = None, delay: float = 0.0) -> Fault:
+        """Put a fault in, ``delay`` seconds from now.
 
         Raises:
             InputError: unknown scenario, one that this shape cannot show, or no such GPU.
         """
         scenario = scenario_for(name, self.shape)
         number = self._check(gpu)
-        if delay is not None and not 0 <= delay < float("inf"):
-            raise InputError(f"delay {delay}: 0 or more seconds were wanted")
         count = len(self.shape.buses)
         members = tuple((number + i) % count for i in range(count))
-        wait = delay if delay is not None else scenario.delay if self.now == 0 else 0.0
         fault = Fault(
             number=len(self.faults), scenario=scenario, gpu=number, peer=(number + 1) % count if count else 0, members=members,
-            at=self.now + wait,
+            at=self.now + _delay(delay),
         )  # fmt: skip
         self.faults.append(fault)
         return fault
@@ -220,7 +225,7 @@ class LivingNode:
                         inputs.spin = value > 0
                     case "pcie_width" | "links_down":
                         setattr(inputs, name, int(value))
-                    case "tokens" | "frozen" | "hang":
+                    case "tokens" | "frozen" | "hang" | "torn" | "table_version":
                         pass
                     case _:
                         setattr(inputs, name, value)
@@ -273,7 +278,7 @@ class LivingNode:
             disk.text(f"{base}/{name}", text)
         for name, text in hwmon_texts(part, state).items():
             disk.text(f"{base}/hwmon/hwmon{slot.hwmon}/{name}", text)
-        disk.data(f"{base}/gpu_metrics", gpu_metrics(shape, state, version))
+        disk.data(f"{base}/gpu_metrics", self._spoilt(gpu, gpu_metrics(shape, state, version)))
         if part.instinct_300 and version == "1.9":
             disk.data(f"{base}/xcp/xcp_metrics", partition_metrics(shape, state, 0))
             for number in range(1, shape.partitions):
@@ -284,6 +289,22 @@ class LivingNode:
         disk.text(f"{base}/aer_dev_correctable", aer_correctable(state.aer))
         disk.text(f"{TOPOLOGY}/nodes/{self._banks[gpu]}/mem_banks/0/used_memory", str(state.vram_used))
 
+    def _spoilt(self, gpu: int, table: bytes) -> bytes:
+        """The table as a fault makes it."""
+        for fault in self.faults:
+            held = fault.holds(gpu, self.now)
+            if "torn" in held:
+                return table[: len(table) // 2]
+            if "table_version" in held:
+                return table[:3] + bytes([int(held["table_version"][0])]) + table[4:]
+        return table
+
     def uptime(self, at: float) -> float:
         """Seconds since boot at a simulated time."""
         return UPTIME + at
+
+
+def _delay(seconds: float) -> float:
+    if not 0 <= seconds < float("inf"):
+        raise InputError(f"delay {seconds}: 0 or more seconds were wanted")
+    return seconds

@@ -30,7 +30,9 @@ TICKS = 1000.0
 LINK_RATE = 1_400_000.0
 """KB a second over one XGMI link at full load: the all-reduce of a tensor-parallel engine, far below the link's limit."""
 BUSY_SPIN = 1.0
-GIB = 1 << 30
+WRAP = 2.0**32
+PER_SHOWN = 1000
+"""Activity is shown in thousands of percent times ticks."""
 
 
 class Inputs(msgspec.Struct, kw_only=True):
@@ -194,10 +196,12 @@ class Body:
         self.state.vram_used = min(whole, self.part.vram - (64 << 20))
         self.state.gtt_used = (16 << 20) if self.serving else (6 << 20)
 
-    @property
-    def free(self) -> int:
-        """Bytes of VRAM that are left."""
-        return self.part.vram - self.state.vram_used
+    def near_wrap(self) -> None:
+        """Set the counters that a table shows in 32 bits to where they wrap within minutes."""
+        self._activity = [(WRAP - 2000.0) * PER_SHOWN] * self.part.xcds
+        self._memory_activity = (WRAP - 800.0) * PER_SHOWN
+        for kind in self._residency:
+            self._residency[kind] = WRAP - 5000.0
 
     def restart(self) -> None:
         """A reset: the firmware's counters begin anew, as does the energy."""

@@ -22,9 +22,10 @@ FOLDER = "rocsteady.lab.scenarios.living"
 HEALTHY = "healthy"
 Hold = Literal[
     "load", "intensity", "xcd_busy", "stack_heat", "cooling", "inlet", "fan", "leak", "pcie_width", "pcie_speed",
-    "links_down", "tokens", "spin", "frozen", "hang",
+    "links_down", "tokens", "spin", "frozen", "hang", "torn", "table_version",
 ]  # fmt: skip
-"""Inputs of the model that a fault can hold; what each means stands at ``physics.Inputs`` and ``engine.Engine``."""
+"""Inputs of the model that a fault can hold; what each means stands at ``physics.Inputs`` and ``engine.Engine``. ``frozen``:
+files stop moving; ``hang``: reads of them too; ``torn``: gpu_metrics is cut in half; ``table_version``: its revision."""
 Action = Literal[
     "reset-begin", "reset-end", "engine-dies", "engine-starts", "driver-unloads", "driver-loads", "gpu-vanishes",
 ]  # fmt: skip
