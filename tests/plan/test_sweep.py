@@ -48,6 +48,7 @@ def test_an_old_release_does_not_take_every_method() -> None:
 
 
 def test_known_problems_carry_their_sources() -> None:
+    assert all(row.level != "unsupported" or row.gfx for row, _ in rows())
     assert all(source.startswith("https://") for _, sources in rows() for source in sources)
     assert all(sources for _, sources in rows())
     found = {risk.mode for risk in plan_risks("bf16", "fp8", "gfx942", 1)}
@@ -57,6 +58,35 @@ def test_known_problems_carry_their_sources() -> None:
     assert plan_risks("bf16", "auto", "gfx90a", 1) == ()
     text = table(sweep())
     assert "!QUANT-0010" in text and "known problems on ROCm" in text and "https://github.com/vllm-project" in text
+
+
+@pytest.mark.parametrize(
+    ("weights", "gfx", "version", "level", "mode"),
+    [
+        ("bf16", "gfx906", (0, 26, 0), "unsupported", None),
+        ("mxfp4", "gfx1100", (0, 26, 0), "unsupported", "QUANT-0960"),
+        ("mxfp4", "gfx1151", (0, 19, 2), "unsupported", "QUANT-0006"),
+        ("mxfp4", "gfx950", (0, 26, 0), "unstable", None),
+        ("int8", "gfx942", (0, 11, 2), "unstable", "QUANT-0006"),
+        ("awq", "gfx90a", (0, 6, 6), "unstable", "QUANT-0006"),
+    ],
+)
+def test_known_by_target_and_release(
+    weights: str, gfx: str, version: tuple[int, ...], level: str, mode: str | None
+) -> None:
+    assert (level, mode) in {(r.level, r.mode) for r in plan_risks(weights, "auto", gfx, 1, version)}
+
+
+def test_releases_bound_a_risk() -> None:
+    assert not plan_risks("int8", "auto", "gfx942", 1, (0, 14, 0))
+    assert "unsupported" not in {r.level for r in plan_risks("mxfp4", "auto", "gfx1151", 1, (0, 19, 1))}
+    assert plan_risks("int8", "auto", "gfx942", 1) == ()
+
+
+def test_what_does_not_run_is_a_no() -> None:
+    found = sweep("RX 7900 XTX")
+    assert {r.support for r in found.rows if r.quantization == "mxfp4"} == {"no"}
+    assert "XQUANT-0960" in table(found)
 
 
 def test_a_cuda_device_has_no_rocm_problems() -> None:

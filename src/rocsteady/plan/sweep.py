@@ -89,6 +89,8 @@ def run_sweep(request: Request) -> Sweep:
                     except InputError as error:
                         skipped[str(error)] = None
                         continue
+                    risks = plan_risks(label, kv, b.device.gfx, tp, b.engine.version) if b.engine.rocm else ()
+                    refused = any(risk.level == "unsupported" for risk in risks)
                     rows.append(
                         Row(
                             quantization=label,
@@ -103,10 +105,10 @@ def run_sweep(request: Request) -> Sweep:
                             kv_tokens_low=b.interval.kv_tokens[0],
                             max_concurrency=round(b.max_concurrency, 2),
                             needs=needs,
-                            support=support,
+                            support="no" if refused else support,
                             note=note,
                             source=source,
-                            risks=plan_risks(label, kv, first.device.gfx, tp) if first.engine.rocm else (),
+                            risks=risks,
                         )
                     )
     return Sweep(
@@ -148,10 +150,21 @@ def support_of(label: str, gfx: str, version: tuple[int, int, int], rocm: bool) 
     return "yes", "", source
 
 
+SIGNS = {"unsupported": "X", "unstable": "!", "check": "?"}
+"""Of each level, the worst first."""
+
+
+def name_of(risk: PlanRisk) -> str:
+    """Sign and mode of a risk; one without a mode is named by the number of its report."""
+    return SIGNS[risk.level] + (risk.mode or "#" + risk.sources[0].rsplit("/", 1)[-1])
+
+
 def marks(row: Row) -> str:
-    """The modes of a row's risks, the reported ones first."""
-    ordered = sorted(row.risks, key=lambda risk: (risk.level != "unstable", risk.mode))
-    return " ".join(f"{'!' if risk.level == 'unstable' else '?'}{risk.mode}" for risk in ordered)
+    """The modes of a row's risks, the worst first."""
+    order = list(SIGNS)
+    return " ".join(
+        dict.fromkeys(name_of(r) for r in sorted(row.risks, key=lambda r: (order.index(r.level), r.mode or "")))
+    )
 
 
 def table(sweep: Sweep) -> str:
@@ -173,14 +186,14 @@ def table(sweep: Sweep) -> str:
         )
     lines.extend(seen.values())
     lines.extend(f"skipped: {s}" for s in sweep.skipped)
-    risks = {risk.mode: risk for r in sweep.rows for risk in r.risks}
+    risks = {risk.says: risk for r in sweep.rows for risk in r.risks}
     if risks:
         lines += [
             "",
-            "known problems on ROCm (! reported on this combination, ? on some checkpoints or releases of it):",
+            "known problems on ROCm (X does not run, ! reported on this combination, ? on some checkpoints or releases of it):",
         ]
         lines.extend(
-            f"{'!' if risk.level == 'unstable' else '?'}{mode}: {risk.says} ({', '.join(risk.sources)})"
-            for mode, risk in sorted(risks.items())
+            f"{name_of(risk)}: {risk.says} ({', '.join(risk.sources)})"
+            for risk in sorted(risks.values(), key=lambda r: (list(SIGNS).index(r.level), r.mode or ""))
         )
     return "\n".join(lines) + "\n"

@@ -42,7 +42,7 @@ def label(row: Row) -> str:
 def value(row: Row) -> str:
     """What stands behind a bar; an exclamation mark where a problem is known."""
     text = f"{row.kv_tokens:,} ({row.max_concurrency:.1f}x)" if row.fits else "does not fit"
-    return text + (" !" if any(risk.level == "unstable" for risk in row.risks) else "")
+    return text + (" !" if any(risk.level != "check" for risk in row.risks) else "")
 
 
 def svg(sweep: Sweep) -> str:
