@@ -93,7 +93,7 @@ def test_a_stream_that_cannot_go_on_ends_with_an_error_event() -> None:
                 assert text_of(body) == "".join(WORDS[:3])
                 events = [line for line in body.splitlines() if line.startswith(b"data:")]
                 error = json.loads(events[-2][5:])["error"]
-                assert error["type"] == "stream_interrupted"
+                assert error["type"].startswith("stream_interrupted")
                 assert events[-1] == b"data: [DONE]"
 
     run(main())

@@ -51,8 +51,8 @@ class Sink(Protocol):
         """Begin a stream with status 200."""
         ...
 
-    async def write(self, data: bytes) -> None:
-        """More of it."""
+    async def write(self, data: bytes, *, last: bool = False) -> None:
+        """More of it; ``last``: the stream is complete with it."""
         ...
 
 
@@ -266,6 +266,11 @@ class Dispatcher:
                 finally:
                     worker.attempts.discard(attempt)
                     attempt.exchange.close()
+                rest = relay.closing()
+                if rest is not None:
+                    outcome.result = "ok"
+                    await sink.write(rest, last=True)
+                    return
                 if ticket is not None:
                     ticket.release()
                     ticket = None
@@ -279,7 +284,7 @@ class Dispatcher:
                 if isinstance(found, Refusal):
                     outcome.result = "cut"
                     self.tally.add("stream-cut", found.code)
-                    await sink.write(relay.error_event(found, call.id))
+                    await sink.write(relay.error_event(found, call.id), last=True)
                     return
                 worker, ticket, attempt = found
                 outcome.continued += 1
@@ -307,7 +312,7 @@ class Dispatcher:
                     )  # fmt: skip
                     await sink.start(self._headers(None, call, tried.pick, outcome))
                 attempt.first = True
-                await sink.write(out)
+                await sink.write(out, last=relay.finished)
             if relay.failure is not None:
                 raise Broken("stream-error", relay.failure)
             if not data:

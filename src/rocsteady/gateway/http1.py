@@ -8,6 +8,9 @@ from __future__ import annotations
 import msgspec
 
 MOST_HEAD = 65536
+MOST_SIZES = 4096
+_SIZES: dict[bytes, int] = {}
+"""Size lines seen: events of one answer have few lengths."""
 MOST_SIZE_LINE = 1024
 """Bytes of a chunk's size line with extensions, and of the trailer; engines send a few."""
 
@@ -94,6 +97,19 @@ class Chunks:
             self._rest = b""
         out: list[bytes] = []
         at, end, left = 0, len(data), self._left
+        if not left and not self._trailer:  # whole chunks, as engines send them
+            while (stop := data.find(b"\r\n", at, at + 20)) >= 0:
+                line = data[at:stop]
+                size = _SIZES.get(line)
+                if size is None:
+                    size = _size(line)
+                    if len(_SIZES) < MOST_SIZES:
+                        _SIZES[line] = size
+                last = stop + 2 + size
+                if not size or last + 2 > end or data[last : last + 2] != b"\r\n":
+                    break
+                out.append(data[stop + 2 : last])
+                at = last + 2
         while at < end:
             if left > 2:
                 part = data[at : at + left - 2]

@@ -15,10 +15,10 @@ from rocsteady.gateway.admission_rules import admission_of
 from rocsteady.gateway.clock import SystemClock
 from rocsteady.gateway.config import Config, GpuHealth, keys, load
 from rocsteady.gateway.connector import Connector, HttpConnector
-from rocsteady.gateway.continuation import Continuation
 from rocsteady.gateway.dispatch import Dispatcher, Outcome
 from rocsteady.gateway.gpuwatch import GpuWatch
 from rocsteady.gateway.interfaces import Admission, Call, Clock, OpenRelay, Relay
+from rocsteady.gateway.lazy import LazyContinuation
 from rocsteady.gateway.plain import PlainRelay
 from rocsteady.gateway.registry import Registry
 from rocsteady.gateway.routing import Router
@@ -75,7 +75,7 @@ class Runtime:
 
     def _open_relay(self, call: Call, worker: Worker) -> Relay:
         del worker
-        return Continuation(call.path, call.body) if self.config.continuation else PlainRelay(call)
+        return LazyContinuation(call.path, call.body) if self.config.continuation else PlainRelay(call)
 
     # life
 

@@ -45,10 +45,13 @@ class ResponseSink:
             response.enable_chunked_encoding()
         await response.prepare(self.request)
 
-    async def write(self, data: bytes) -> None:
+    async def write(self, data: bytes, *, last: bool = False) -> None:
         """More of it."""
         assert self.response is not None
-        await self.response.write(data)
+        if last:
+            await self.response.write_eof(data)  # in one piece with the end of the body
+        else:
+            await self.response.write(data)
 
 
 class Frontend:
