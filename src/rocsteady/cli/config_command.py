@@ -51,6 +51,11 @@ def check(
     from rocsteady.cli.config import candidates, load_config
     from rocsteady.model import InputError
 
+    if file is not None and _of_gateway(file):
+        from rocsteady.cli.gateway_command import describe
+
+        sys.stdout.write(describe(file))
+        return
     config, used = load_config(file)
     if used is None:
         import os
@@ -72,6 +77,20 @@ def check(
     for entry in config.suppress:
         if entry.expires < today:
             sys.stdout.write(f"expired {entry.expires}, hides nothing: {entry.mode} ({entry.reason})\n")
+
+
+def _of_gateway(file: Path) -> bool:
+    """Whether a file is the configuration of a gateway: it names workers or where to find them."""
+    import tomllib
+
+    try:
+        keys = tomllib.loads(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
+        return False
+    workers = keys.get("worker")
+    if not isinstance(workers, list):
+        return "listen" in keys and "source" in keys
+    return all(isinstance(worker, dict) and "executor" not in worker for worker in workers)
 
 
 def example() -> None:
