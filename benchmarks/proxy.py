@@ -428,7 +428,7 @@ def stub(pause: float, tokens: int) -> Process:
         str(port),
         "--model",
         MODEL,
-        "--tpot",
+        "--token-s",
         str(pause),
     ]
     return Process(command, port, ready="/health")

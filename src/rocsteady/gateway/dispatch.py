@@ -274,11 +274,6 @@ class Dispatcher:
                 if ticket is not None:
                     ticket.release()
                     ticket = None
-                closing = relay.closing()
-                if closing is not None:
-                    outcome.result = "ok"
-                    await sink.write(closing)
-                    return
                 broke.append(worker)
                 found = await self._continue(call, relay, broke)
                 if isinstance(found, Refusal):
