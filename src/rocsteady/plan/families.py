@@ -81,7 +81,14 @@ def shape_of(raw: dict[str, object], where: str) -> tuple[Shape, list[str]]:
         original = scaling.get("original_max_position_embeddings")
         if isinstance(original, int) and original * scaling["factor"] > positions:
             positions = int(original * scaling["factor"])
-    if not known:
+    searched = reader.text.get("block_configs")
+    if isinstance(searched, list) and searched:
+        known = False
+        notes.append(
+            f"block_configs: {len(searched)} layers of different width (a network from architecture search); planned as if all "
+            "were alike, so weights and KV cache are guesses with a wide interval"
+        )
+    elif not known:
         named = model_type or architecture or "no model_type and no architectures"
         notes.append(
             f"unknown architecture ({named}): planned as a plain decoder from the common keys; layer kinds, shared or "

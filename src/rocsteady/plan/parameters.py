@@ -32,7 +32,10 @@ def parts_of(
     experts = reader.named("experts", 0) or 0
     if sparse and experts:
         inner = reader.named("expert_intermediate") or intermediate
-        parts.append(Part(role="expert", count=sparse * experts * matrices * hidden * inner))
+        latent = reader.whole("moe_latent_size")  # latent MoE (Nemotron 3): experts work on a projection of the stream
+        parts.append(Part(role="expert", count=sparse * experts * matrices * (latent or hidden) * inner))
+        if latent:
+            parts.append(Part(role="mlp", count=sparse * 2 * hidden * latent, split=False))
         parts.append(Part(role="router", count=sparse * experts * hidden, split=False))
         shared = reader.named("shared_intermediate", 0) or (reader.named("shared_experts", 0) or 0) * inner
         if not shared and model_type.startswith("llama4"):

@@ -126,6 +126,12 @@ def warnings_of(b: Budget, layout: dict[str, object] | None) -> list[str]:
         out.append(
             f"{b.device.gfx} has no FP8 in hardware: weights are kept in 8 bit and computed in 16 bit, if the engine takes them at all"
         )
+    if b.shape.vision is not None and b.shape.vision.any_size:
+        out.append(
+            "images and videos of any size: the profile run encodes the largest that the processor allows, which config.json does "
+            "not state, so the start can need GiB more than planned; starts failed by it (vLLM issues 18124, 27706). Bound it with "
+            "--limit-mm-per-prompt and max_pixels"
+        )
     if layout and layout.get("warning"):
         out.append(str(layout["warning"]))
     return out

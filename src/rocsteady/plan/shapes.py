@@ -57,6 +57,8 @@ class Vision(msgspec.Struct, frozen=True, kw_only=True):
     item_tokens: int
     parameters: int
     flash: bool = True
+    any_size: bool = False
+    """Images keep their size (no ``image_size``): ``tokens`` is then a usual amount, not the largest."""
 
 
 class Shape(msgspec.Struct, frozen=True, kw_only=True):

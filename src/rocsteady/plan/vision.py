@@ -6,6 +6,10 @@ from typing import Any
 
 from rocsteady.plan.shapes import Vision
 
+DEEPSTACK = 3
+"""Layers of the encoder that Qwen3-VL feeds into the decoder as well; all published sizes tap three
+(https://github.com/huggingface/transformers/blob/main/src/transformers/models/qwen3_vl/configuration_qwen3_vl.py)."""
+
 
 def _int(config: dict[str, Any], *keys: str) -> int:
     for key in keys:
@@ -37,6 +41,16 @@ def vision_of(raw: dict[str, Any], out_hidden: int) -> Vision | None:
     parameters = (
         layers * (4 * hidden * hidden + matrices * hidden * inner) + 3 * patch * patch * hidden + projector + positions
     )
+    taps = config.get("deepstack_visual_indexes")
+    count = len(taps) if isinstance(taps, list) else DEEPSTACK if config.get("model_type") == "qwen3_vl" else 0
+    wide = hidden * merge * merge
+    parameters += count * (wide * wide + wide * out_hidden)  # one more merger for each layer that is tapped
     return Vision(
-        hidden=hidden, intermediate=inner, layers=layers, tokens=tokens, item_tokens=item, parameters=parameters
+        hidden=hidden,
+        intermediate=inner,
+        layers=layers,
+        tokens=tokens,
+        item_tokens=item,
+        parameters=parameters,
+        any_size=not image,
     )
