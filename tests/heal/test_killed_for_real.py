@@ -45,7 +45,7 @@ def test_sigkill_while_a_worker_moves(healing: Healing, exporter: FakeExporter) 
     first = healing.marked()
     exporter.devices = (gpu(0, "unhealthy", "RAS-0008"), gpu(1))
     moments = random.Random(7)
-    for _ in range(6):
+    for _ in range(4):
         time.sleep(moments.uniform(0.0, 1.2))
         healing.kill()
         healing.start()

@@ -234,7 +234,7 @@ class Safety(RuleBasedStateMachine):
 
 
 Safety.TestCase.settings = settings(
-    max_examples=40, stateful_step_count=25, deadline=None, derandomize=True,
+    max_examples=60, stateful_step_count=30, deadline=None, derandomize=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )  # fmt: skip
 TestSafety = Safety.TestCase
