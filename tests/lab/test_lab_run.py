@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import urllib.request
@@ -130,6 +131,13 @@ def test_bad_usage_is_one_line(tmp_path: Path) -> None:
     assert "1.3" in refused("run", "mi210x4", str(tmp_path / "a"), "--gpu-metrics", "1.8")
     assert "no lab runs" in refused("inject", str(tmp_path), "ras-ue")
     assert "ras-ue" in refused("inject", str(tmp_path), "nonsense")
+    assert not (tmp_path / "a").exists()
+
+
+def test_a_port_that_is_taken_is_found_before_a_file_is_written(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        assert port in refused("run", "no-gpu", str(tmp_path / "a"), "--engine-port", port)
     assert not (tmp_path / "a").exists()
 
 

@@ -139,7 +139,7 @@ def run(
 
     from rocsteady.lab.live import LivingNode
     from rocsteady.lab.live.crowd import MOST as MOST_PROCESSES
-    from rocsteady.lab.live.metrics_server import serving
+    from rocsteady.lab.live.metrics_server import check_port, serving
     from rocsteady.lab.live.run import play_on
     from rocsteady.model import InputError
 
@@ -152,6 +152,8 @@ def run(
         raise InputError(f"--processes {processes}: 0 to {MOST_PROCESSES} was wanted")
     if engine_port is not None and not 0 < engine_port < 65536:
         raise InputError(f"--engine-port {engine_port}: 1 to 65535 was wanted")
+    if engine_port is not None:
+        check_port(engine_port)
     node = LivingNode(
         shape, directory, scenario, seed, gpu=gpu, delay=delay, gpu_metrics=gpu_metrics, start=time.time(),
         port=engine_port, near_wrap=near_wrap, processes=processes,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import socket
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -11,6 +12,19 @@ from rocsteady.lab.live.engine import Engine
 from rocsteady.model import InputError
 
 TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+
+def check_port(port: int) -> None:
+    """Before anything is written: whether the port can be had.
+
+    Raises:
+        InputError: it is taken.
+    """
+    try:
+        with socket.create_server(("127.0.0.1", port)):
+            return
+    except OSError as error:
+        raise InputError(f"--engine-port {port}: {error.strerror}") from error
 
 
 @contextlib.contextmanager
