@@ -27,6 +27,7 @@ import tempfile
 import time
 import urllib.request
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -389,7 +390,7 @@ async def _hold(port: int, count: int) -> tuple[int, int]:
 
 def many(arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
     """Concurrent streams, memory before, in the middle and at the end of two rounds."""
-    stubs = [stub(0.25, 40) for _ in range(2)]
+    stubs = [stub(0.25) for _ in range(2)]
     gateway = ours([f"http://127.0.0.1:{s.port}" for s in stubs], folder)
     rounds = []
     try:
@@ -416,9 +417,8 @@ def many(arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
 # faults
 
 
-def stub(pause: float, tokens: int) -> Process:
-    """A stub worker of ours: synthetic, speaks vLLM's protocol."""
-    del tokens
+def stub(pause: float) -> Process:
+    """A stub worker of ours: synthetic, speaks vLLM's protocol. ``pause``: seconds a token."""
     port = free_port()
     command = [
         sys.executable,
@@ -434,7 +434,7 @@ def stub(pause: float, tokens: int) -> Process:
     return Process(command, port, ready="/health")
 
 
-def ask(port: int, tokens: int, limit: float) -> tuple[bool, float, str]:
+def ask(port: int, tokens: int, limit: float, seen: list[int] | None = None) -> tuple[bool, float, str]:
     """One stream: whole?, seconds, its text."""
     body = json.dumps({"model": MODEL, "prompt": "count", "stream": True, "temperature": 0, "max_tokens": tokens,
                        "ignore_eos": True}).encode()  # fmt: skip
@@ -450,6 +450,8 @@ def ask(port: int, tokens: int, limit: float) -> tuple[bool, float, str]:
                 if line.startswith(b"data: [DONE]"):
                     done = True
                 elif line.startswith(b"data:"):
+                    if seen is not None:
+                        seen.append(1)
                     event = json.loads(line[5:])
                     broken = broken or "error" in event
                     text += "".join(c.get("text") or "" for c in event.get("choices", []))
@@ -460,20 +462,14 @@ def ask(port: int, tokens: int, limit: float) -> tuple[bool, float, str]:
     return done and not broken, time.monotonic() - start, text
 
 
-def together(port: int, count: int, tokens: int, limit: float) -> list[subprocess.Popen[str]]:
-    """``count`` streams at once, each in a process of its own."""
-    command = [sys.executable, __file__, "--role", "ask", "--port", str(port), "--tokens", str(tokens), "--seconds",
-               str(limit)]  # fmt: skip
-    return [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(count)]
-
-
-def results(asked: list[subprocess.Popen[str]]) -> list[tuple[bool, float, str]]:
-    """What became of them."""
-    found = []
-    for process in asked:
-        out, _ = process.communicate()
-        found.append(tuple(json.loads(out)))
-    return found
+def together(
+    port: int, count: int, tokens: int, limit: float, seen: list[int]
+) -> list[Future[tuple[bool, float, str]]]:
+    """``count`` streams at once; ``seen`` gets one entry for each event that came."""
+    pool = ThreadPoolExecutor(count)
+    asked = [pool.submit(ask, port, tokens, limit, seen) for _ in range(count)]
+    pool.shutdown(wait=False)
+    return asked
 
 
 def faults(arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
@@ -495,14 +491,16 @@ def faults(arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
 
 
 def _killed(make: Make, folder: Path) -> dict[str, Any]:
-    workers = [stub(0.05, 60), stub(0.05, 60)]
+    workers = [stub(0.1), stub(0.1)]
     proxy = make([f"http://127.0.0.1:{w.port}" for w in workers], folder)
     try:
         wanted = ask(workers[0].port, 60, 30)[2]
-        asked = together(proxy.port, 10, 60, 30)
-        time.sleep(2.0)
+        seen: list[int] = []
+        asked = together(proxy.port, 10, 60, 60, seen)
+        while len(seen) < 100 and not all(one.done() for one in asked):  # 10 streams of 60 events: all under way
+            time.sleep(0.01)
         workers[1].signal(signal.SIGKILL)
-        done = results(asked)
+        done = [one.result() for one in asked]
         after = [ask(proxy.port, 5, 15) for _ in range(20)]
     finally:
         for process in (proxy, *workers):
@@ -517,7 +515,7 @@ def _killed(make: Make, folder: Path) -> dict[str, Any]:
 
 
 def _frozen(make: Make, folder: Path) -> dict[str, Any]:
-    workers = [stub(0.01, 20), stub(0.01, 20)]
+    workers = [stub(0.01), stub(0.01)]
     proxy = make([f"http://127.0.0.1:{w.port}" for w in workers], folder)
     try:
         for _ in range(4):
@@ -528,8 +526,7 @@ def _frozen(make: Make, folder: Path) -> dict[str, Any]:
             timeout=5,
         ).close()
         start = time.monotonic()
-        asked = together(proxy.port, 20, 5, 15)
-        done = results(asked)
+        done = [one.result() for one in together(proxy.port, 20, 5, 15, [])]
         first = time.monotonic() - start
         again = [ask(proxy.port, 5, 15) for _ in range(6)]
     finally:
@@ -594,8 +591,6 @@ def main() -> int:
         sys.stdout.write(json.dumps(found))
     elif arguments.role == "hold":
         sys.stdout.write(json.dumps(asyncio.run(_hold(arguments.port, arguments.connections))))
-    elif arguments.role == "ask":
-        sys.stdout.write(json.dumps(ask(arguments.port, arguments.tokens, arguments.seconds)))
     if arguments.role:
         return 0
     parts = arguments.only or ["cost", "many", "faults"]
