@@ -391,7 +391,7 @@ async def _hold(port: int, count: int) -> tuple[int, int]:
 def many(arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
     """Concurrent streams, memory before, in the middle and at the end of two rounds."""
     stubs = [stub(0.25) for _ in range(2)]
-    gateway = ours([f"http://127.0.0.1:{s.port}" for s in stubs], folder)
+    gateway = ours([f"http://127.0.0.1:{s.port}" for s in stubs], folder, "[admission]\nconcurrency = 4096")
     rounds = []
     try:
         idle = gateway.memory()
@@ -430,6 +430,8 @@ def stub(pause: float) -> Process:
         MODEL,
         "--token-s",
         str(pause),
+        "--max-num-seqs",
+        "4096",
     ]
     return Process(command, port, ready="/health")
 
