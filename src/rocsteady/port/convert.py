@@ -9,6 +9,7 @@ from pathlib import PurePosixPath
 import msgspec
 
 from rocsteady.port import (
+    atomics,
     buildfiles,
     calls,
     devices,
@@ -168,6 +169,7 @@ def run(text: str, path: str, options: Options, project: ProjectFacts) -> Contex
     lanes.find_lane_numbers(context)
     ptx.convert_ptx(context)
     warp.convert_warp(context)
+    atomics.convert_atomics(context)
     library.convert_library(context)
     fp8.convert_fp8(context)
     guards.convert_guards(context)

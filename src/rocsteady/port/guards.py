@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rocsteady.port import versions
 from rocsteady.port.context import Context, Unconverted
 from rocsteady.port.headers import includes
 from rocsteady.port.source import Directive
@@ -58,6 +59,14 @@ def convert_guards(context: Context) -> None:
         for index in source.uses.get(word, ()):
             directive = _directive(context, index)
             if directive is not None and directive.name in {"define", "undef"}:
+                continue
+            if (
+                directive is not None
+                and word in versions.COMPARED
+                and not _names_hip(context, directive)
+                and versions.convert_version(context, directive, index)
+            ):
+                context.note("guard-version-hip", index)
                 continue
             context.note("guard-version", index)
             if directive is None and word in _BUILT_WITH:

@@ -250,6 +250,9 @@ def _missing(context: Context, have: set[str]) -> list[str]:
             wanted.append(RUNTIME)
     if "hip/hip_math_constants.h" in context.needs and "hip/hip_math_constants.h" not in have:
         wanted.append("hip/hip_math_constants.h")
+    version = "hip/hip_version.h"
+    if version in context.needs and version not in have and not (have & _BRING_RUNTIME) and RUNTIME not in wanted:
+        wanted.append(version)
     return wanted
 
 

@@ -30,6 +30,7 @@ _OTHER_PASSES = frozenset(
         "__shfl_down_sync",
         "__shfl_xor_sync",
         "CUDA_VERSION",
+        "CUDART_VERSION",
         "__CUDACC__",
         "__CUDA_ARCH__",
     ]

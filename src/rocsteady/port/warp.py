@@ -157,14 +157,18 @@ def _vote(context: Context, word: str, index: int, native: bool) -> None:
     context.note("ballot-width" if word == "__ballot_sync" else "vote-mask", index)
     if len(spans) != 2 or native:
         return
+    mask = ""
     if not mask_is_full(context, *spans[0]):
         context.note("warp-mask-partial", index)
+        mask = f" & (unsigned)({context.current(*spans[0])})"  # lanes outside the mask have no vote
     closer = source.match[index + 1]
     start, value = source.code[index].start, source.code[spans[1][0]].start
+    opened = "((unsigned)(__ballot(" if not mask else "(((unsigned)(__ballot("
+    half = f"{HALF})" if not mask else f"{HALF}){mask})"
     head, tail = {
-        "__ballot_sync": ("((unsigned)(__ballot(", f") {HALF}))"),
-        "__any_sync": ("((unsigned)(__ballot(", f") {HALF}) != 0u)"),
-        "__all_sync": ("((unsigned)(__ballot(!(", f")) {HALF}) == 0u)"),
+        "__ballot_sync": (opened, f") {half})"),
+        "__any_sync": (opened, f") {half} != 0u)"),
+        "__all_sync": (f"{opened}!(", f")) {half} == 0u)"),
     }[word]
     if context.edits.add(start, value, head, "warp-vote"):
         context.replace(closer, closer, tail, "warp-vote")
