@@ -89,7 +89,10 @@ def plan(
         ),
     ] = None,
     fragmentation: Annotated[
-        str | None, typer.Option(help="Simulate allocators: chat, long, mixed or a trace file.")
+        str | None,
+        typer.Option(
+            help="Simulate allocators: chat, long, mixed, lognormal:PROMPT,SIGMA,OUTPUT,SIGMA or a trace file."
+        ),
     ] = None,
     format: Annotated[Format, typer.Option("--format", "-f", help="Output format.")] = Format.text,
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import heapq
+import math
 import random
 from pathlib import Path
 
@@ -68,9 +69,10 @@ def requests_of(mix: str, longest: int, capacity_tokens: int, count: int = REQUE
     Raises:
         InputError: neither a built-in mix nor a readable trace.
     """
-    if mix in MIXES:
+    shape = MIXES.get(mix) or _given(mix)
+    if shape is not None:
         rng = random.Random(seed)
-        a, b, c, d = MIXES[mix]
+        a, b, c, d = shape
         draws = [
             (min(longest, int(rng.lognormvariate(a, b)) + 1), min(longest, int(rng.lognormvariate(c, d)) + 1))
             for _ in range(count)
@@ -85,6 +87,26 @@ def requests_of(mix: str, longest: int, capacity_tokens: int, count: int = REQUE
             out.append(Ask(at, tokens, stay))
         return out
     return _trace(Path(mix), longest)
+
+
+def _given(text: str) -> tuple[float, float, float, float] | None:
+    """``lognormal:PROMPT,SIGMA,OUTPUT,SIGMA`` with median tokens and sigmas of the logarithm; None for another text.
+
+    Raises:
+        InputError: not four sensible numbers.
+    """
+    name, colon, rest = text.partition(":")
+    if name != "lognormal" or not colon:
+        return None
+    try:
+        prompt, a, output, b = (float(word) for word in rest.split(","))
+    except ValueError:
+        prompt = a = output = b = math.nan
+    if not (1 <= prompt <= 1e7 and 1 <= output <= 1e7 and 0 <= a <= 5 and 0 <= b <= 5):
+        raise InputError(
+            f"--fragmentation {text}: expected lognormal:PROMPT,SIGMA,OUTPUT,SIGMA, medians in tokens and sigmas 0 to 5"
+        )
+    return math.log(prompt), a, math.log(output), b
 
 
 def _trace(path: Path, longest: int) -> list[Ask]:
