@@ -22,11 +22,13 @@ from rocsteady.lab.live import HEALTHY, LivingNode, living_scenarios
 from rocsteady.lab.live.metrics_server import serving
 
 STEP = 5.0
-BEFORE = 120.0
+BEFORE = 60.0
 """Simulated seconds without a fault, in which no alert may fire."""
-AFTER = 420.0
+AFTER = 390.0
 """Simulated seconds beyond the time at which the scenario says that it shows."""
 GPU = 1
+NOT_SIMULATED = frozenset({"collector-hangs", "values-stale", "scrape-slow", "exporter-cpu", "exporter-memory"})
+"""Rules on the exporter's own time and memory, which are real while the node's time is simulated."""
 
 
 def run(scenario: str, shape: str, settings: Settings, folder: Path) -> dict[str, Any]:
@@ -54,9 +56,9 @@ def row(scenario: str, shape: str, began: float, found: list[Firing]) -> dict[st
     """Delays by rule; the first of each."""
     delays: dict[str, float] = {}
     for firing in found:
-        if firing.at >= began and firing.severity != "info":
+        if firing.at >= began and firing.severity != "info" and firing.rule not in NOT_SIMULATED:
             delays.setdefault(firing.rule, round(firing.at - began, 1))
-    early = sorted({f.rule for f in found if f.at < began})
+    early = sorted({f.rule for f in found if f.at < began} - NOT_SIMULATED)
     return {
         "scenario": scenario, "shape": shape, "first_seconds": min(delays.values(), default=None), "rules": delays,
         "before_the_fault": early,
@@ -73,7 +75,7 @@ def main() -> int:
     settings = load_settings()
     rows = []
     for scenario in arguments.scenario or faults:
-        shape = next(s for s in ("mi300x8", "mi210x4", "w7900x2") if living_scenarios()[scenario].fits(SHAPES[s]))
+        shape = next(s for s in ("mi210x4", "mi300x8", "w7900x2") if living_scenarios()[scenario].fits(SHAPES[s]))
         with tempfile.TemporaryDirectory() as folder:
             result = run(scenario, shape, settings, Path(folder))
         rows.append(row(scenario, shape, result["began"], result["found"]))

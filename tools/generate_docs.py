@@ -6,6 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from rocsteady.alerts.pages import alert_pages
 from rocsteady.catalog import load_catalog
 from rocsteady.catalog.observed import PAGE, observed_page
 from rocsteady.catalog.pages import pages
@@ -18,7 +19,7 @@ def wanted() -> dict[Path, str]:
     """Every generated file and its content."""
     catalog = {DOCS / "catalog" / name: text for name, text in pages(load_catalog()).items()}
     catalog[DOCS / "catalog" / PAGE] = observed_page()
-    return catalog | {DOCS / name: text for name, text in metric_pages().items()}
+    return catalog | {DOCS / name: text for name, text in {**metric_pages(), **alert_pages()}.items()}
 
 
 def main() -> int:

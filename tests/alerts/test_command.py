@@ -59,3 +59,14 @@ def test_check_names_what_is_wrong(tmp_path: Path) -> None:
         broken = run("check", str(rules))
         assert (broken.returncode, broken.stdout) == (2, "") and broken.stderr.count("\n") == 1, content
     assert run("check", str(tmp_path / "none.toml")).returncode == 2
+
+
+def test_config_check_knows_the_threshold_file(tmp_path: Path) -> None:
+    path = tmp_path / "thresholds.toml"
+    path.write_text("[rules.hbm-gradient]\nlimit = 20\n", encoding="utf-8")
+    command = [sys.executable, "-m", "rocsteady", "config", "check", str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "") and "1 with other numbers" in done.stdout
+    path.write_text("[rules.hbm-gradient]\nlimits = 20\n", encoding="utf-8")
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 2 and "unknown key 'limits'" in done.stderr

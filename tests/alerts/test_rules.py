@@ -18,6 +18,8 @@ from rocsteady.alerts.rule import Rule
 from rocsteady.alerts.runbook import runbook
 from rocsteady.alerts.settings import load_settings
 from rocsteady.alerts.write import write
+from rocsteady.exporter.exporter import Exporter, Options
+from rocsteady.lab import SHAPES, build_node
 
 RULES = [rule for rules in load_rules().values() for rule in rules]
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -103,10 +105,23 @@ def test_other_thresholds_carry_their_tests_along(tmp_path: Path) -> None:
     )
     write(tmp_path / "out", load_settings(config))
     changed = [
-        path for path in files(tmp_path / "out/tests") if Path(path).name.startswith(("gpu-heat", "gpu-load", "xgmi"))
+        path
+        for path in files(tmp_path / "out/tests")
+        if Path(path).name.startswith(("gpu-heat.", "gpu-load.", "xgmi."))
     ]
     done = promtool("test", "rules", *changed)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+@needs_promtool
+def test_promtool_accepts_a_scrape(tmp_path: Path) -> None:
+    build_node(SHAPES["mi210x4"], 0, None).tree.write(tmp_path / "node")
+    exporter = Exporter(Options(root=tmp_path / "node"))
+    text = exporter.scrape()
+    exporter.close()
+    command = ["promtool", "check", "metrics"]
+    done = subprocess.run(command, input=text, capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
 def promtool(*arguments: str) -> subprocess.CompletedProcess[str]:

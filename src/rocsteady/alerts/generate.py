@@ -89,6 +89,8 @@ def sources(choice: Chosen) -> str:
 def _source(choice: Chosen, name: str, limit: Threshold) -> str:
     amount = choice.amounts[name]
     shown = duration(amount) if name in choice.durations else f"{amount:.12g}"
+    if name in choice.planned:
+        return f"{name} {shown}: set by the memory plan"
     origin = "set in the threshold file" if name in choice.changed and shown != _default(limit) else source_of(limit)
     return f"{name} {shown}: {origin}"
 

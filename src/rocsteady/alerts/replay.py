@@ -29,8 +29,8 @@ from rocsteady.alerts.settings import Settings
 from rocsteady.metrics.external import UP
 from rocsteady.model import InputError
 
-REPEAT = 120.0
-"""A value that does not change is written this often: well within the 5 minutes after which Prometheus forgets it."""
+REPEAT = 20.0
+"""A value that does not change is written this often: a third of the shortest window of a rule, a minute."""
 RETENTION = "20y"
 PATIENCE = 600.0
 RANGE = re.compile(r"\[([0-9a-z]+)\]")

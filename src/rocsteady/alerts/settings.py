@@ -12,6 +12,7 @@ import msgspec
 
 from rocsteady.alerts.amounts import duration, seconds
 from rocsteady.alerts.load import load_rules, shared, thresholds
+from rocsteady.alerts.plan_guard import read_guard
 from rocsteady.alerts.rule import Rule, Threshold
 from rocsteady.alerts.texts import used
 from rocsteady.model import InputError, Severity
@@ -55,6 +56,8 @@ class Chosen(msgspec.Struct, frozen=True, kw_only=True):
     amounts: dict[str, float]
     durations: frozenset[str]
     changed: frozenset[str] = frozenset()
+    planned: frozenset[str] = frozenset()
+    """Numbers that a memory plan set and the file did not."""
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,8 +69,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     rules: tuple[Chosen, ...]
 
 
-def load_settings(file: Path | None = None) -> Settings:
-    """The defaults, changed by a threshold file.
+def load_settings(file: Path | None = None, plan: Path | None = None) -> Settings:
+    """The defaults, changed by a memory plan and then by a threshold file.
 
     Raises:
         InputError: the file cannot be read, or a key or value is wrong; the message names it.
@@ -92,11 +95,17 @@ def load_settings(file: Path | None = None) -> Settings:
         raise InputError(f"{where}: rules is not a table")
     groups = load_rules()
     _only(changes, [rule.id for rules in groups.values() for rule in rules], f"{where}: rules")
+    guard = read_guard(plan) if plan is not None else {}
     chosen = [
         choice
         for group, rules in groups.items()
         for rule in rules
-        if (choice := _choose(rule, group, changes.get(rule.id, {}), goals, f"{where}: rules.{rule.id}")) is not None
+        if (
+            choice := _choose(
+                rule, group, changes.get(rule.id, {}), guard.get(rule.id, {}), goals, f"{where}: rules.{rule.id}"
+            )
+        )
+        is not None
     ]
     try:
         general = msgspec.convert(raw.get("general", {}), General)
@@ -131,11 +140,12 @@ def _goals(change: object, where: str) -> Goals:
     }
 
 
-def _choose(rule: Rule, group: str, change: object, goals: Goals, where: str) -> Chosen | None:
+def _choose(rule: Rule, group: str, change: object, plan: dict[str, float], goals: Goals, where: str) -> Chosen | None:
     if not isinstance(change, dict):
         raise InputError(f"{where}: not a table")
     numbers = thresholds(rule)
     _only(change, ("enabled", "severity", *numbers), where)
+    planned = frozenset(name for name in plan if name not in change)
     enabled, severity = change.get("enabled", True), change.get("severity", rule.severity)
     if not isinstance(enabled, bool):
         raise InputError(f"{where}.enabled: true or false")
@@ -143,6 +153,7 @@ def _choose(rule: Rule, group: str, change: object, goals: Goals, where: str) ->
         raise InputError(f"{where}.severity: critical, warning or info")
     if not enabled:
         return None
+    change = {**plan, **change}
     amounts = {
         name: _number(change.get(name, limit.value), limit, name, f"{where}.{name}") for name, limit in numbers.items()
     }
@@ -156,6 +167,7 @@ def _choose(rule: Rule, group: str, change: object, goals: Goals, where: str) ->
         rule=rule, group=group, severity=severity, amounts=amounts,
         durations=frozenset(name for name, limit in numbers.items() if isinstance(limit.value, str)),
         changed=frozenset(name for name in numbers if name in change or (name in taken and taken[name][1])),
+        planned=planned,
     )  # fmt: skip
 
 

@@ -33,7 +33,9 @@ def register(app: typer.Typer) -> None:
     group.command(
         "write",
         epilog="Examples:\n\n  rocsteady alerts write ./alerts\n\n"
-        "  rocsteady alerts write ./alerts --config thresholds.toml\n\n  promtool test rules ./alerts/tests/*.yml",
+        "  rocsteady alerts write ./alerts --config thresholds.toml\n\n"
+        "  rocsteady plan ... --format json > plan.json; rocsteady alerts write ./alerts --plan plan.json\n\n"
+        "  promtool test rules ./alerts/tests/*.yml",
     )(write)
     group.command("list", epilog="Example:\n\n  rocsteady alerts list --format json")(list_rules)
     group.command("thresholds", epilog="Example:\n\n  rocsteady alerts thresholds > thresholds.toml")(print_thresholds)
@@ -47,12 +49,16 @@ def register(app: typer.Typer) -> None:
 def write(
     directory: Annotated[Path, typer.Argument(metavar="DIR", help="New, empty, or written by this command before.")],
     config: Config = None,
+    plan: Annotated[
+        Path | None,
+        typer.Option("--plan", metavar="FILE", help="Take memory, KV cache and admission limits from a memory plan."),
+    ] = None,
 ) -> None:
-    """Write rules and their promtool tests."""
+    """Write rules and their promtool tests, Alertmanager's routes and Grafana dashboards."""
     from rocsteady.alerts.settings import load_settings
     from rocsteady.alerts.write import write as write_all
 
-    settings = load_settings(config)
+    settings = load_settings(config, plan)
     written = write_all(directory, settings)
     sys.stdout.write(f"{directory}: {len(settings.rules)} alert rules, {len(written)} files\n")
 

@@ -56,6 +56,11 @@ def check(
 
         sys.stdout.write(describe(file))
         return
+    if file is not None and _is_thresholds(file):
+        from rocsteady.cli.alerts_command import check as check_thresholds
+
+        check_thresholds(file)
+        return
     config, used = load_config(file)
     if used is None:
         import os
@@ -91,6 +96,16 @@ def _of_gateway(file: Path) -> bool:
     if not isinstance(workers, list):
         return "listen" in keys and "source" in keys
     return all(isinstance(worker, dict) and "executor" not in worker for worker in workers)
+
+
+def _is_thresholds(file: Path) -> bool:
+    """Whether it is a threshold file of the alerts: those have ``[rules.ID]``."""
+    import tomllib
+
+    try:
+        return "rules" in tomllib.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
 
 
 def example() -> None:
