@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from rocsteady.model import InputError
 from rocsteady.plan.budget import Request, budget_of
-from rocsteady.plan.fragmentation import requests_of
+from rocsteady.plan.fragmentation import report, requests_of, simulate
 from rocsteady.plan.planner import describe
-from tests.plan.cases import LLAMA
+from tests.plan.cases import LLAMA, planned
 
 
 def test_a_given_distribution_has_its_medians() -> None:
@@ -35,6 +35,13 @@ def test_a_given_distribution_has_its_medians() -> None:
 def test_a_distribution_that_is_none(text: str) -> None:
     with pytest.raises(InputError, match="lognormal:PROMPT"):
         requests_of(text, 1000, 1000)
+
+
+def test_the_text_says_when_fragmentation_first_failed() -> None:
+    found = simulate(planned(gpu="MI210", max_model_len=8192), "chat", count=1000)
+    failed = next(o for o in found.outcomes if o.first_failure is not None)
+    line = next(line for line in report(found).splitlines() if line.startswith(failed.allocator + " "))
+    assert failed.first_failure is not None and line.split()[-1] == str(failed.first_failure + 1)
 
 
 ANY = st.recursive(

@@ -237,9 +237,11 @@ def report(f: Fragmentation) -> str:
         f"{f.requests} requests ({f.mix}), KV cache {f.kv_cache_gib:.2f} GiB, {f.token_bytes:,.0f} bytes a token",
         "",
     ]
-    lines.append(f"{'allocator':34}{'external':>10}{'at most':>9}{'waste':>8}{'refused':>9}{'by fragmentation':>18}")
+    lines.append(
+        f"{'allocator':34}{'external':>10}{'at most':>9}{'waste':>8}{'refused':>9}{'by fragmentation':>18}{'first at':>10}"
+    )
     lines.extend(
-        f"{o.allocator:34}{o.external:10.1%}{o.external_max:9.1%}{o.alignment_waste:8.2%}{o.refused:9}{o.failed_by_fragmentation:18}"
+        f"{o.allocator:34}{o.external:10.1%}{o.external_max:9.1%}{o.alignment_waste:8.2%}{o.refused:9}{o.failed_by_fragmentation:18}{'-' if o.first_failure is None else o.first_failure + 1:>10}"
         for o in f.outcomes
     )
     return (
