@@ -1,4 +1,4 @@
-"""Comparisons of the toolkit's version, and the atomic builtins of its newer branch."""
+"""What a program does because of the toolkit: version comparisons, atomic builtins, atomics of its own."""
 
 from __future__ import annotations
 
@@ -84,3 +84,12 @@ def test_a_vote_of_some_lanes_keeps_its_mask() -> None:
     new = output(text)
     assert "(((unsigned)(__ballot(p[1]) >> (__lane_id() & 32u)) & (unsigned)(m)))" in new
     assert "(((unsigned)(__ballot(!(p[2])) >> (__lane_id() & 32u)) & (unsigned)(m)) == 0u)" in new
+
+
+def test_an_atomic_that_hip_declares_is_switched_off() -> None:
+    text = "__device__ __forceinline__\ndouble atomicMax(double *p, double v)\n{\n  return *p > v ? *p : v;\n}\n"
+    assert "#if !defined(__HIPCC__)\n" + text + "#endif\n" in output(text)
+    assert output(output(text)) == output(text)
+    own = text.replace("double v", "int v")
+    assert "__HIPCC__" not in output(own)
+    assert "__HIPCC__" not in output(f"namespace mine {{\n{text}}}\n")
