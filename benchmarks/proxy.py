@@ -91,6 +91,27 @@ class Upstream(asyncio.Protocol):
                 self.transport.write(JSON_ANSWER)
 
 
+class SlowUpstream(Upstream):
+    """The same, with half a second between the events of a stream: twenty of them, then the end."""
+
+    def data_received(self, data: bytes) -> None:
+        """Streams slowly; all else at once."""
+        if b'"stream":true' in data:
+            self.transport.write(SSE_HEAD)
+            self._next(0)
+        else:
+            super().data_received(data)
+
+    def _next(self, number: int) -> None:
+        if self.transport.is_closing():
+            return
+        if number >= 20:
+            self.transport.write(SSE_EVENTS[-1])
+            return
+        self.transport.write(SSE_EVENTS[number])
+        asyncio.get_running_loop().call_later(0.5, self._next, number + 1)
+
+
 def _answer(body: bytes, kind: bytes = b"application/json") -> bytes:
     return b"HTTP/1.1 200 OK\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s" % (kind, len(body), body)
 
@@ -121,9 +142,9 @@ JSON_ANSWER = _answer(json.dumps({
     "usage": {"prompt_tokens": 8, "completion_tokens": 32, "total_tokens": 40}}).encode())  # fmt: skip
 
 
-async def serve_upstream(port: int) -> None:
+async def serve_upstream(port: int, kind: type[Upstream]) -> None:
     """Serve until killed."""
-    server = await asyncio.get_running_loop().create_server(Upstream, "127.0.0.1", port, backlog=4096)
+    server = await asyncio.get_running_loop().create_server(kind, "127.0.0.1", port, backlog=4096)
     await server.serve_forever()
 
 
@@ -147,7 +168,7 @@ async def one(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, reques
     writer.write(request)
     head = (await reader.readuntil(b"\r\n\r\n")).lower()
     if b" 200 " not in head[:16]:
-        raise SystemExit(f"not a 200: {head[:200]!r}")
+        raise RuntimeError(f"not a 200: {head[:200]!r}")
     at = head.find(b"content-length:")
     if at >= 0:
         return await reader.readexactly(int(head[at + 15 :].split(b"\r\n", 1)[0]))
@@ -155,7 +176,7 @@ async def one(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, reques
     while not body.endswith(b"0\r\n\r\n"):
         part = await reader.read(65536)
         if not part:
-            raise SystemExit("the answer broke off")
+            raise RuntimeError("the answer broke off")
         body += part
     return body
 
@@ -384,14 +405,15 @@ async def _hold(port: int, count: int) -> tuple[int, int]:
         whole += b"[DONE]" in body
         writer.close()
 
-    results = await asyncio.gather(*(client() for _ in range(count)), return_exceptions=True)
-    return whole, sum(isinstance(result, BaseException) for result in results)
+    await asyncio.gather(*(client() for _ in range(count)), return_exceptions=True)
+    return whole, count - whole
 
 
 def many(arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
     """Concurrent streams, memory before, in the middle and at the end of two rounds."""
-    stubs = [stub(0.25) for _ in range(2)]
-    gateway = ours([f"http://127.0.0.1:{s.port}" for s in stubs], folder, "[admission]\nconcurrency = 4096")
+    port = free_port()
+    upstream = Process([sys.executable, __file__, "--role", "slow", "--port", str(port)], port)
+    gateway = ours([f"http://127.0.0.1:{port}"], folder, "[admission]\nconcurrency = 4096")
     rounds = []
     try:
         idle = gateway.memory()
@@ -409,7 +431,7 @@ def many(arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
             rounds.append({"whole": whole, "broken": broken, "most_mib": round(most, 1)})
             say(f"{arguments.streams} streams: {rounds[-1]}")
     finally:
-        for process_ in (gateway, *stubs):
+        for process_ in (gateway, upstream):
             process_.stop()
     return {"streams": arguments.streams, "idle_mib": round(idle, 1), "rounds": rounds}
 
@@ -581,7 +603,11 @@ def main() -> int:
     if arguments.role == "upstream":
         import uvloop
 
-        uvloop.run(serve_upstream(arguments.port))
+        uvloop.run(serve_upstream(arguments.port, Upstream))
+    elif arguments.role == "slow":
+        import uvloop
+
+        uvloop.run(serve_upstream(arguments.port, SlowUpstream))
     elif arguments.role == "load":
         import uvloop
 

@@ -16,6 +16,9 @@ from rocsteady.gateway.http1 import MOST_HEAD, Chunks, Head, Malformed, parse_he
 
 HIGH_WATER = 262144
 """Bytes that wait for a slow client before the worker is held back."""
+MOST_CONNECTING = 64
+"""Connections being made to one worker at a time: of 2,000 at once, many would time out in the worker's backlog (128 for
+uvicorn under a burst) while none is at fault."""
 MOST_IDLE = 256
 """Idle connections kept for each worker."""
 
@@ -269,6 +272,7 @@ class HttpConnector:
 
     def __init__(self) -> None:
         self._idle: dict[str, list[Connection]] = {}
+        self._gates: dict[str, asyncio.Semaphore] = {}
         self._targets: dict[str, tuple[str, int, bool, bytes, str]] = {}
         self._tls: ssl.SSLContext | None = None
         self._closed = False
@@ -313,13 +317,16 @@ class HttpConnector:
             if self._tls is None:
                 self._tls = ssl.create_default_context()
             context = self._tls
+        gate = self._gates.get(url)
+        if gate is None:
+            gate = self._gates[url] = asyncio.Semaphore(MOST_CONNECTING)
         try:
-            async with asyncio.timeout(timeout):
+            async with gate, asyncio.timeout(timeout):
                 _, connection = await loop.create_connection(
                     lambda: Connection(lambda done: self._release(url, done)), host, port, ssl=context
                 )
         except TimeoutError:
-            raise Broken("connect", f"no connection within {timeout:g} s") from None
+            raise Broken("timeout", f"no connection within {timeout:g} s") from None
         except (OSError, ssl.SSLError) as error:
             raise Broken("connect", f"no connection: {error.strerror or error}") from None
         return connection
