@@ -19,7 +19,7 @@ from urllib.parse import unquote
 import msgspec
 from aiohttp import web
 
-from rocsteady.gateway.dispatch import JSON, problem
+from rocsteady.gateway.answers import JSON, problem
 from rocsteady.gateway.runtime import STATE_EVERY, Runtime
 from rocsteady.gateway.worker import Worker
 from rocsteady.model import InputError

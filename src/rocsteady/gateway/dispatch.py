@@ -10,6 +10,7 @@ from typing import Protocol
 
 import msgspec
 
+from rocsteady.gateway.answers import EVENTS, JSON, answer_headers, problem
 from rocsteady.gateway.classify import fault
 from rocsteady.gateway.config import Config
 from rocsteady.gateway.connector import Broken, Connector, Exchange
@@ -30,14 +31,6 @@ from rocsteady.gateway.routing import Pick, Router
 from rocsteady.gateway.splice import splice_model
 from rocsteady.gateway.tally import Tally
 from rocsteady.gateway.worker import Attempt, Worker
-
-JSON = "application/json"
-EVENTS = "text/event-stream"
-HOP = frozenset({
-    "connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "te", "trailer", "transfer-encoding",
-    "upgrade", "content-length", "server", "date", "x-request-id",
-})  # fmt: skip
-"""Headers of a worker that end at the gateway."""
 
 
 class Sink(Protocol):
@@ -186,7 +179,7 @@ class Dispatcher:
             worker.last_bytes = now
             outcome.first_byte = now
             outcome.status, outcome.result = head.status, "ok" if whose == "none" else "client"
-            await sink.answer(head.status, self._headers(head, call, tried.pick, outcome), body)
+            await sink.answer(head.status, answer_headers(head, call, tried.pick, outcome.tries), body)
             return None
         if whose == "busy":
             self.tally.add("worker-busy", worker.name)
@@ -305,7 +298,7 @@ class Dispatcher:
                     worker.ttft = now - attempt.sent if worker.ttft is None else (
                         0.9 * worker.ttft + 0.1 * (now - attempt.sent)
                     )  # fmt: skip
-                    await sink.start(self._headers(None, call, tried.pick, outcome))
+                    await sink.start(answer_headers(None, call, tried.pick, outcome.tries))
                 attempt.first = True
                 await sink.write(out, last=relay.finished)
             if relay.failure is not None:
@@ -365,23 +358,6 @@ class Dispatcher:
         self.tally.add("worker-failure", worker.name, error.kind)
         worker.health.failure(error.kind, error.reason, self.clock.now())
 
-    def _headers(self, head: Head | None, call: Call, pick: Pick, outcome: Outcome) -> list[tuple[str, str]]:
-        headers = [("Content-Type", EVENTS), ("Cache-Control", "no-cache"), ("X-Accel-Buffering", "no")]
-        if head is not None:
-            headers = [(name, value) for name, value in head.headers if name not in HOP]
-        headers += [
-            ("X-Request-Id", call.id), ("X-Rocsteady-Worker", pick.worker.name), ("X-Rocsteady-Stage", pick.stage),
-            ("X-Rocsteady-Tries", str(outcome.tries)),
-        ]  # fmt: skip
-        spec = pick.worker.spec
-        if pick.reason:
-            headers.append(("X-Rocsteady-Stage-Reason", _clean(pick.reason)))
-        if spec.precision:
-            headers.append(("X-Rocsteady-Precision", _clean(spec.precision)))
-        if spec.model != call.view.model:
-            headers.append(("X-Rocsteady-Model", _clean(spec.model)))
-        return headers
-
     async def _refuse(self, call: Call, sink: Sink, outcome: Outcome, refused: Refused) -> Outcome:
         self.tally.add("refused", refused.code)
         outcome.status, outcome.result, outcome.detail = refused.status, "refused", refused.reason
@@ -423,14 +399,3 @@ class Dispatcher:
         message = f"no worker could answer: {outcome.detail}"
         await sink.answer(outcome.status, headers, problem(message, "no_worker", call.id))
         return outcome
-
-
-def problem(message: str, code: str, call_id: str) -> bytes:
-    """An error in the shape that OpenAI clients read."""
-    error = {"message": message[:600], "type": "gateway_error", "param": None, "code": code, "request_id": call_id}
-    return msgspec.json.encode({"error": error})
-
-
-def _clean(text: str) -> str:
-    """Text that may stand in a header."""
-    return "".join(c if " " <= c <= "~" else "?" for c in text[:200])

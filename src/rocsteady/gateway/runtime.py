@@ -17,6 +17,7 @@ from rocsteady.gateway.config import Config, GpuHealth, keys, load
 from rocsteady.gateway.connector import Connector, HttpConnector
 from rocsteady.gateway.dispatch import Dispatcher, Outcome
 from rocsteady.gateway.gpuwatch import GpuWatch
+from rocsteady.gateway.idempotency import Idempotency
 from rocsteady.gateway.interfaces import Admission, Call, Clock, OpenRelay, Relay
 from rocsteady.gateway.lazy import LazyContinuation
 from rocsteady.gateway.plain import PlainRelay
@@ -31,6 +32,7 @@ from rocsteady.model import InputError, RocsteadyError
 
 STATE_EVERY = 0.5
 """Seconds between two looks at what other processes wrote into the state file."""
+TIDY_EVERY = 60.0
 DRAIN_EVERY = 0.05
 
 
@@ -53,6 +55,8 @@ class Runtime:
         self.log = AccessLog(config.access_log)
         self.store = Store(config.state)
         self.siblings = siblings
+        owner = "0" if siblings is None else str(siblings.process)
+        self.idempotency = Idempotency(self.store, owner, self.clock.wall())
         self.router = Router(config.model, self._dice.random)
         self.registry = Registry(self.router, self.store, config.health, self.clock.now)
         self.budgets: BudgetAdmission | None = None
@@ -109,8 +113,12 @@ class Runtime:
             self.log.flush()
 
     async def _states(self) -> None:
+        tidied = self.clock.wall()
         while True:
             await self.clock.sleep(STATE_EVERY)
+            if self.clock.wall() - tidied > TIDY_EVERY:
+                tidied = self.clock.wall()
+                self.idempotency.tidy(tidied)
             if self.store.changed():
                 self.registry.redrain()
 

@@ -13,7 +13,8 @@ from aiohttp import web
 from aiohttp.http import HttpVersion11
 
 from rocsteady.gateway.accesslog import redact
-from rocsteady.gateway.dispatch import JSON, Outcome, problem
+from rocsteady.gateway.answers import JSON, problem
+from rocsteady.gateway.dispatch import Outcome
 from rocsteady.gateway.interfaces import ANYBODY, CHAT, COMPLETIONS, EMBEDDINGS, Call, Key, View
 from rocsteady.gateway.runtime import Runtime
 
@@ -98,7 +99,6 @@ class Frontend:
         return keys.get(hashlib.sha256(given[7:].strip().encode("utf-8", "surrogateescape")).digest())
 
     async def _generate(self, request: web.BaseRequest, path: str) -> web.StreamResponse:
-        runtime = self._runtime
         key = self._key(request)
         if key is None:
             return self._problem(401, "an API key is wanted", "invalid_api_key", {"WWW-Authenticate": "Bearer"})
@@ -116,6 +116,38 @@ class Frontend:
         except ValueError as error:
             return self._problem(400, str(error), "bad_request")
         sink = ResponseSink(request)
+        again = request.headers.get("Idempotency-Key")
+        if again is not None:
+            return await self._once(call, sink, again)
+        return await self._run(call, sink)
+
+    async def _once(self, call: Call, sink: ResponseSink, again: str) -> web.StreamResponse:
+        """A request with an idempotency key: run it, or say what became of the first one."""
+        keys, now = self._runtime.idempotency, self._runtime.clock.wall()
+        try:
+            name, found, same = keys.claim(call.key.name, again, call.path, call.body, now)
+        except ValueError as error:
+            return self._problem(400, str(error), "bad_request")
+        if found is not None:
+            self._runtime.tally.add("requests", call.path, "repeated")
+            if not same:
+                return self._problem(422, "this Idempotency-Key was used for another request", "idempotency_mismatch")
+            if found.status is None:
+                text = "a request with this Idempotency-Key is being answered"
+                return self._problem(409, text, "idempotency_running", {"Retry-After": "1"})
+            headers = {"Content-Type": found.type, "X-Request-Id": call.id, "X-Rocsteady-Replayed": "true"}
+            return web.Response(status=found.status, body=found.body, headers=headers)
+        kept: tuple[int, str, bytes] | None = None
+        try:
+            response = await self._run(call, sink)
+            if isinstance(response, web.Response) and isinstance(response.body, bytes):
+                kept = (response.status, response.headers.get("Content-Type", JSON), response.body)
+        finally:
+            keys.done(name, kept)
+        return response
+
+    async def _run(self, call: Call, sink: ResponseSink) -> web.StreamResponse:
+        runtime = self._runtime
         runtime.opened(1)
         outcome: Outcome | None = None
         try:
