@@ -5,6 +5,9 @@ from __future__ import annotations
 from rocsteady.plan.config import Reader
 from rocsteady.plan.shapes import Attention, Part, Vision
 
+STATE_ONLY = ("mamba", "mamba2", "falcon_mamba")
+"""Families whose layers are a state and its projections, without an MLP; ``intermediate_size`` is the state's width."""
+
 
 def parts_of(
     reader: Reader,
@@ -28,6 +31,8 @@ def parts_of(
         parts.extend(_attention(reader, kind, hidden, heads, head_dim))
     matrices = 3 if gated else 2
     dense, sparse = _dense_and_sparse(reader, count)
+    if model_type in STATE_ONLY:
+        dense = 0
     parts.append(Part(role="mlp", count=dense * matrices * hidden * intermediate))
     experts = reader.named("experts", 0) or 0
     if sparse and experts:
@@ -117,4 +122,6 @@ def _state(reader: Reader, kind: Attention, hidden: int) -> list[Part]:
     size = reader.whole("mamba_d_state") or reader.whole("ssm_state_size") or reader.whole("state_size") or 0
     elements = kind.state_model + kind.state_float32
     inner = elements // (size + 3) if size else hidden
-    return [Part(role="state", count=3 * hidden * inner)]
+    rank = reader.whole("time_step_rank") or reader.whole("mamba_dt_rank") or 0
+    selection = inner * 2 * (rank + size) if rank else 0  # Mamba 1 projects to step size, input and output matrices
+    return [Part(role="state", count=3 * hidden * inner + selection)]
