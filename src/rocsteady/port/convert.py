@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
@@ -140,7 +143,8 @@ def convert_bytes(data: bytes, path: str, options: Options, project: ProjectFact
         return Result(_silence(report, text, options), data, built.text.encode("latin-1", "replace"))
     if not _TRIGGER.search(data) and not project.renamed:
         return Result(FileReport(path, 0, [], [], lines=lines, structure="none"), data, data)
-    context = run(text, path, options, project)
+    with _uncollected():
+        context = run(text, path, options, project)
     new = context.edits.apply(text).encode("latin-1", "replace") if len(context.edits) else data
     structure = context.structure
     report = FileReport(
@@ -154,6 +158,18 @@ def convert_bytes(data: bytes, path: str, options: Options, project: ProjectFact
         grammar_errors=structure.error_lines[:50],
     )
     return Result(_silence(report, text, options), data, new)
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """No search for cycles while the tokens of one file pile up: they hold none, and it takes a quarter of the time."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
 
 
 def run(text: str, path: str, options: Options, project: ProjectFacts) -> Context:
