@@ -186,7 +186,9 @@ def tls(serving: Serving) -> ssl.SSLContext | None:
 
 async def serve(exporter: Exporter, serving: Serving, ready: Callable[[str], None]) -> None:
     """Serve until SIGINT or SIGTERM. SIGUSR1 lets go of the node, SIGUSR2 takes it up again."""
-    runner = web.AppRunner(application(exporter, serving.token), access_log=None, handle_signals=False, shutdown_timeout=2.0)
+    runner = web.AppRunner(
+        application(exporter, serving.token), access_log=None, handle_signals=False, shutdown_timeout=2.0
+    )
     await runner.setup()
     site = web.TCPSite(runner, serving.host, serving.port, ssl_context=tls(serving))
     try:
