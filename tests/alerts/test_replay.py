@@ -53,7 +53,8 @@ def test_healthy_hours_are_quiet_and_a_fault_is_not(tmp_path: Path) -> None:
     make_blocks(tmp_path / "scrapes.om", tmp_path / "tsdb")
     with playing(tmp_path / "tsdb") as address:
         found = firings(address, settings, START, START + HEALTHY + FAULTY, STEP)
-    loud = [firing for firing in found if firing.severity != "info"]
+    # memory and time of the exporter are those of this test process, which holds many other tests' things
+    loud = [firing for firing in found if firing.severity != "info" and not firing.rule.startswith("exporter-")]
     assert [firing for firing in loud if firing.at < START + HEALTHY] == []
     assert {firing.labels["gpu"] for firing in loud if firing.rule == "hbm-uncorrected"} == {node.slots[2]}
     assert "engine-down" in {firing.rule for firing in loud}
