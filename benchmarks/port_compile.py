@@ -439,7 +439,11 @@ def hipify_torch(source: Path, programs: list[str]) -> tuple[dict[str, bytes], f
             subprocess.run([sys.executable, "-c", code, str(copy)], capture_output=True, timeout=600, check=False)
             for path in sample_files(source, [name]):
                 mine = Path(folder) / path.relative_to(source)
-                for fresh in (mine.with_suffix(".hip"), mine.with_name(f"{mine.stem}_hip{mine.suffix}"), mine):
+                beside = mine.parent / "hip"  # where nothing else would change a name, it writes a folder of its own
+                for fresh in (
+                    mine.with_suffix(".hip"), mine.with_name(f"{mine.stem}_hip{mine.suffix}"),
+                    beside / f"{mine.stem}.hip", beside / f"{mine.stem}_hip{mine.suffix}", beside / mine.name, mine,
+                ):  # fmt: skip
                     if fresh.exists():
                         converted[path.relative_to(source).as_posix()] = fresh.read_bytes()
                         break
