@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 from aiohttp.test_utils import TestClient, TestServer
 
+from rocsteady.cli.serving import parse_listen
 from rocsteady.exporter.exporter import Exporter, Options
-from rocsteady.exporter.server import application, parse_listen
+from rocsteady.exporter.server import application
 from rocsteady.lab import SHAPES, build_node
 from rocsteady.model import InputError
 

@@ -259,7 +259,7 @@ def _asks(
 
 
 def _key(path: Path | None) -> str | None:
-    from rocsteady.cli.exporter_command import read_token
+    from rocsteady.cli.serving import read_token
 
     return None if path is None else read_token(path)
 

@@ -58,7 +58,8 @@ def cpu_worker(
         from rocsteady.cpu_worker.server import CpuWorker, Limits
     except ImportError as error:
         raise InputError(f"serving needs {error.name}: pip install 'rocsteady[cpu]'") from None
-    from rocsteady.cpu_worker.listening import parse_listen, run
+    from rocsteady.cli.serving import parse_listen
+    from rocsteady.cpu_worker.listening import run
 
     host, port = parse_listen(listen)
     if model is not None:

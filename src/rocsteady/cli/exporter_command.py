@@ -57,6 +57,7 @@ def exporter(
     ] = None,
 ) -> None:
     """Serve the metrics of this node's GPUs and host, and the health of each GPU."""
+    from rocsteady.cli.serving import parse_listen, print_ready, read_token
     from rocsteady.exporter.exporter import Exporter, Options
     from rocsteady.model import InputError
 
@@ -74,33 +75,10 @@ def exporter(
         made.close()
         return
     try:
-        from rocsteady.exporter.server import Serving, parse_listen, run
+        from rocsteady.exporter.server import Serving, run
     except ImportError as error:
         raise InputError(f"serving needs {error.name}: pip install 'rocsteady[agent]'") from None
     host, port = parse_listen(listen)
     token = read_token(token_file) if token_file is not None else None
     serving = Serving(host=host, port=port, certificate=tls_cert, key=tls_key, token=token)
     run(made, serving, print_ready)
-
-
-def read_token(path: Path) -> str:
-    """The token in a file.
-
-    Raises:
-        InputError: the file cannot be read or is empty.
-    """
-    from rocsteady.model import InputError
-
-    try:
-        token = path.read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"--token-file {path}: {getattr(error, 'strerror', error)}") from error
-    if not token:
-        raise InputError(f"--token-file {path}: empty")
-    return token
-
-
-def print_ready(url: str) -> None:
-    """Say where we serve, on standard error."""
-    sys.stderr.write(f"serving {url}\n")
-    sys.stderr.flush()

@@ -226,7 +226,7 @@ def _watched(
     from rocsteady.alerts.forecast.presets import preset
     from rocsteady.alerts.forecast.prometheus import Server, checked
     from rocsteady.alerts.forecast.signals import Signal, duration, quantity
-    from rocsteady.cli.exporter_command import read_token
+    from rocsteady.cli.serving import read_token
     from rocsteady.model import InputError
 
     if bool(signal) == (query is not None):
@@ -326,10 +326,10 @@ def _serve(watched: Sequence[Watched], listen: str, token_file: Path | None) -> 
 
     from rocsteady.alerts.forecast.server import Server
     from rocsteady.alerts.forecast.watch import Watch
-    from rocsteady.cli.exporter_command import print_ready, read_token
+    from rocsteady.cli.serving import parse_listen, print_ready, read_token
     from rocsteady.exporter.exposition import CONTENT_TYPE
 
-    host, port = _address(listen)
+    host, port = parse_listen(listen)
     watches = [Watch(each) for each in watched]
     end = threading.Event()
     for number in (signals.SIGINT, signals.SIGTERM):
@@ -359,13 +359,3 @@ def _serve(watched: Sequence[Watched], listen: str, token_file: Path | None) -> 
             end.wait(min(each.step for each in watched))
     finally:
         server.close()
-
-
-def _address(listen: str) -> tuple[str, int]:
-    """``127.0.0.1:9946``, ``:9946`` for all addresses."""
-    from rocsteady.model import InputError
-
-    host, _, port = listen.rpartition(":")
-    if not (port.isascii() and port.isdigit() and int(port) < 65536):
-        raise InputError(f"--listen {listen}: HOST:PORT was wanted")
-    return host.strip("[]") or "0.0.0.0", int(port)

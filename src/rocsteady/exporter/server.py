@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hmac
-import ipaddress
 import signal
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -44,24 +43,6 @@ class Serving(msgspec.Struct, frozen=True, kw_only=True):
     certificate: Path | None = None
     key: Path | None = None
     token: str | None = None
-
-
-def parse_listen(text: str) -> tuple[str, int]:
-    """``127.0.0.1:9945``, ``[::1]:9945``, ``:9945`` (all addresses).
-
-    Raises:
-        InputError: it is not an address and a port.
-    """
-    host, _, port = text.rpartition(":")
-    host = host.strip("[]")
-    if not (port.isascii() and port.isdigit() and int(port) < 65536):
-        raise InputError(f"--listen {text}: HOST:PORT was wanted")
-    if host and host != "localhost":
-        try:
-            ipaddress.ip_address(host)
-        except ValueError:
-            raise InputError(f"--listen {text}: {host!r} is no address") from None
-    return host or "0.0.0.0", int(port)
 
 
 async def _in_thread(call: Callable[[], T]) -> T:

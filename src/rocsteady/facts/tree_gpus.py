@@ -9,10 +9,11 @@ from rocsteady.facts.drm_device import AmdgpuCard, CardPlace, find_cards, read_c
 from rocsteady.facts.gpu_metrics import Metrics, read_metrics
 from rocsteady.facts.hwmon import Hwmon
 from rocsteady.facts.kfd_topology import XGMI, KfdGpu, Topology, gpus_of, read_topology
+from rocsteady.facts.parse_file import gap_of
 from rocsteady.facts.pci import PciFunction, upstream_port
 from rocsteady.facts.tree_rows import Row, from_file, known, worth_listing
 from rocsteady.hostfs import HostFS
-from rocsteady.model import Evidence, Gap
+from rocsteady.model import Evidence, Gap, ReadError
 from rocsteady.model.facts import KfdNode, XgmiLink
 
 LINK_FIELDS = (
@@ -118,7 +119,8 @@ def _slot(card: AmdgpuCard, base: str, functions: dict[str, PciFunction], fs: Ho
         path = f"sys/kernel/iommu_groups/{own.device.iommu_group}/type"
         try:
             kind = fs.line(path)
-        except Exception:
+        except ReadError as error:
+            yield from worth_listing(gap_of(path, error))
             return
         yield from known(f"{base}.iommu_type", kind or None, Evidence(path, 1, kind))
 
