@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from functools import cache
 from importlib import resources
+from typing import ClassVar
 
 import msgspec
 import yaml
@@ -25,7 +26,10 @@ Failure modes that only a time series shows. `rocsteady diagnose` does not find 
 
 
 class Observed(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One mode; the keys mean what they mean in ``Mode``."""
+    """One mode; the keys mean what they mean in ``Mode``. ``category`` is the same for all: it is no category of a
+    diagnosis, which never finds them."""
+
+    category: ClassVar[str] = "observed"
 
     id: str
     slug: str
@@ -66,22 +70,32 @@ def anchor(mode: Observed) -> str:
     return f"{PAGE}#{mode.id.lower()}"
 
 
+def find_observed(name: str) -> Observed | None:
+    """A mode by id or slug."""
+    modes = observed()
+    return modes.get(name.upper()) or next((mode for mode in modes.values() if mode.slug == name.lower()), None)
+
+
 def observed_page() -> str:
     """The page of these modes."""
-    parts = [HEAD]
-    for mode in sorted(observed().values(), key=lambda m: m.id):
-        parts += [
-            f'\n<a id="{mode.id.lower()}"></a>\n## {mode.id} {mode.slug}\n\n',
-            f"*{mode.role}, {mode.severity}, about the {mode.subject}; {mode.certainty}*\n\n",
-            f"**{_plain(mode.title)}**\n\n{_plain(mode.cause)}\n\nLooks like: {_plain(mode.looks_like)}\n\nWhat to do:\n\n",
-        ]
-        for remedy in mode.remedies:
-            parts.append(f"- {_plain(remedy.text)}{'' if remedy.risk == 'safe' else f' ({remedy.risk})'}\n")
-            if remedy.command:
-                parts.append(f"  `{remedy.command}`\n")
-        if mode.explains:
-            parts.append(f"\nExplains: {', '.join(mode.explains)}\n")
-        parts.append("\nSources: " + ", ".join(f"<{s.url}> ({s.kind}, {s.retrieved})" for s in mode.sources) + "\n")
+    modes = sorted(observed().values(), key=lambda m: m.id)
+    return HEAD + "".join(f'\n<a id="{mode.id.lower()}"></a>\n{observed_entry(mode)}' for mode in modes)
+
+
+def observed_entry(mode: Observed) -> str:
+    """One mode as Markdown."""
+    parts = [
+        f"## {mode.id} {mode.slug}\n\n",
+        f"*{mode.role}, {mode.severity}, about the {mode.subject}; {mode.certainty}*\n\n",
+        f"**{_plain(mode.title)}**\n\n{_plain(mode.cause)}\n\nLooks like: {_plain(mode.looks_like)}\n\nWhat to do:\n\n",
+    ]
+    for remedy in mode.remedies:
+        parts.append(f"- {_plain(remedy.text)}{'' if remedy.risk == 'safe' else f' ({remedy.risk})'}\n")
+        if remedy.command:
+            parts.append(f"  `{remedy.command}`\n")
+    if mode.explains:
+        parts.append(f"\nExplains: {', '.join(mode.explains)}\n")
+    parts.append("\nSources: " + ", ".join(f"<{s.url}> ({s.kind}, {s.retrieved})" for s in mode.sources) + "\n")
     return "".join(parts)
 
 

@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rocsteady.catalog import Catalog, Mode
+    from rocsteady.catalog.observed import Observed
 
 
 class Format(StrEnum):
@@ -47,7 +50,10 @@ def list_modes(
     format: Fmt = Format.text,
 ) -> None:
     """List failure modes."""
-    modes = sorted(_load(catalog).modes.values(), key=lambda m: m.id)
+    from rocsteady.catalog.observed import observed
+
+    modes: list[Mode | Observed] = [*_load(catalog).modes.values(), *observed().values()]
+    modes.sort(key=lambda m: m.id)
     if category is not None:
         known = {m.category for m in modes}
         if category not in known:
@@ -68,14 +74,18 @@ def show(
     """Show all that is known about a failure mode, a setting or a GPU part."""
     import msgspec
 
+    from rocsteady.catalog.observed import find_observed, observed_entry
     from rocsteady.catalog.pages import entry, table_rows
     from rocsteady.model import InputError
 
     known = _load(catalog)
     mode = known.modes.get(name.upper()) or known.by_slug(name.lower())
+    watched = find_observed(name) if mode is None else None
     if mode is not None:
         raw: object = mode
         text = entry(mode, linked=False)
+    elif watched is not None:
+        raw, text = watched, observed_entry(watched)
     else:
         rows = table_rows(name)
         if not rows:
@@ -103,9 +113,9 @@ def search(
     format: Fmt = Format.text,
 ) -> None:
     """Search failure modes by words in their text, causes, remedies and examples."""
-    from rocsteady.catalog.find import find
+    from rocsteady.catalog.find import find, search_observed
 
-    _print(find(_load(catalog), words), format)
+    _print([*find(_load(catalog), words), *search_observed(words)], format)
 
 
 def verify(catalog: Folder = None, format: Fmt = Format.text) -> None:
@@ -138,7 +148,7 @@ def _load(folder: Path | None) -> Catalog:
     return load_catalog(folder)
 
 
-def _print(modes: list[Mode], format: Format) -> None:
+def _print(modes: Sequence[Mode | Observed], format: Format) -> None:
     if format is Format.json:
         import msgspec
 
