@@ -14,8 +14,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from rocsteady.alerts.replay import Firing, Recorder, firings, make_blocks, playing
 from rocsteady.alerts.settings import Settings, load_settings
+from rocsteady.drill.replay import Firing, Recorder, firings, make_blocks, playing
 from rocsteady.exporter.exporter import Exporter, Options
 from rocsteady.lab import SHAPES
 from rocsteady.lab.live import HEALTHY, LivingNode, living_scenarios

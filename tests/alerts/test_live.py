@@ -19,9 +19,9 @@ from pathlib import Path
 
 import pytest
 
-from rocsteady.alerts.servers import LOOPBACK, alertmanager, free_port, process, prometheus
 from rocsteady.alerts.settings import load_settings
 from rocsteady.alerts.write import write
+from rocsteady.drill.monitoring import LOOPBACK, alertmanager, free_port, process, prometheus
 from rocsteady.lab.live import LivingNode
 from rocsteady.lab.live.metrics_server import serving
 

@@ -1,1 +1,1 @@
-"""Measured fault drills: worker processes, faults, and a synthetic worker that speaks vLLM's protocol."""
+"""Measured fault drills: worker processes, real Prometheus and Alertmanager, replays, and a synthetic worker of vLLM's protocol."""

@@ -24,8 +24,8 @@ import msgspec
 from rocsteady.alerts.generate import expression_of, recorded
 from rocsteady.alerts.load import recordings
 from rocsteady.alerts.promql import names
-from rocsteady.alerts.servers import LOOPBACK, free_port, prometheus
 from rocsteady.alerts.settings import Settings
+from rocsteady.drill.monitoring import LOOPBACK, free_port, prometheus
 from rocsteady.metrics.external import UP
 from rocsteady.model import InputError
 

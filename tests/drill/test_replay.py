@@ -9,8 +9,8 @@ import pytest
 
 from rocsteady.alerts.check import known_series
 from rocsteady.alerts.promql import names
-from rocsteady.alerts.replay import Recorder, began, firings, inlined, make_blocks, playing, used_metrics
 from rocsteady.alerts.settings import load_settings
+from rocsteady.drill.replay import Recorder, began, firings, inlined, make_blocks, playing, used_metrics
 from rocsteady.exporter.exporter import Exporter, Options
 from rocsteady.lab.live import LivingNode
 from rocsteady.lab.live.metrics_server import serving
