@@ -86,6 +86,22 @@ def test_found_asked_and_stopped(tmp_path: Path) -> None:
     assert scrape().samples[m.PROCESSES] == {(): 4}
 
 
+def test_zero_only_where_all_were_seen(tmp_path: Path) -> None:
+    def counted(collector: EngineProcessCollector) -> dict[tuple[str, ...], float]:
+        batch = Batch()
+        collector.collect(batch)
+        return batch.samples.get(m.PROCESSES, {})
+
+    add(tmp_path, 20, ["sshd"])
+    assert counted(EngineProcessCollector(PinnedFS(tmp_path))) == {}, "process 1 is hidden from us"
+    add(tmp_path, 1, ["init"])
+    assert counted(EngineProcessCollector(PinnedFS(tmp_path))) == {(): 0}
+    broken = tmp_path / "proc" / "21"
+    (broken / "cmdline").mkdir(parents=True)
+    collector = EngineProcessCollector(PinnedFS(tmp_path))
+    assert counted(collector) == {} and counted(collector) == {}, "what could not be read stays unknown"
+
+
 def test_nothing_to_see_is_not_zero(tmp_path: Path) -> None:
     batch = Batch()
     EngineProcessCollector(PinnedFS(tmp_path)).collect(batch)

@@ -24,6 +24,8 @@ from rocsteady.model import Gap
 EVERY = 60.0
 """Seconds between two looks at the command lines of all processes; new ones are looked at in each scrape. A process
 changes its title while it starts, and a number may be used again."""
+INIT = 1
+"""Every user sees this process, unless /proc hides those of others (mount option hidepid, proc(5))."""
 PAGE = os.sysconf("SC_PAGE_SIZE")
 KINDS = tuple(dict.fromkeys((*STATES.values(), "other")))
 
@@ -38,6 +40,7 @@ class EngineProcessCollector:
         self._clock = clock
         self._looked_at = float("-inf")
         self._seen: frozenset[int] = frozenset()
+        self._hidden: set[int] = set()
         self._engines: dict[int, EngineProcess] = {}
         self.addresses: tuple[str, ...] = ()
 
@@ -48,31 +51,32 @@ class EngineProcessCollector:
             self._engines, self._seen, self.addresses = {}, frozenset(), ()
             batch.gap(pids)
             return
-        hidden = self._find(frozenset(pids), batch)
+        self._find(frozenset(pids), batch)
         for pid, process in sorted(self._engines.items()):
             self._process(batch, pid, process)
-        if self._engines or not hidden:
+        # /proc mounted with hidepid shows our own processes only: then 0 would say more than was seen
+        if self._engines or (INIT in pids and not self._hidden):
             batch.add(m.PROCESSES, len(self._engines))
         self.addresses = tuple(sorted(self._asked(batch)))
 
     def close(self) -> None:
         """Nothing is held."""
 
-    def _find(self, pids: frozenset[int], batch: Batch) -> bool:
-        """Look at what is new, at times at all; whether some could not be looked at."""
-        now, hidden = self._clock(), False
+    def _find(self, pids: frozenset[int], batch: Batch) -> None:
+        """Look at what is new, at times at all."""
+        now = self._clock()
         if now - self._looked_at >= EVERY:
-            self._looked_at, self._seen, self._engines = now, frozenset(), {}
+            self._looked_at, self._seen, self._engines, self._hidden = now, frozenset(), {}, set()
         self._engines = {pid: process for pid, process in self._engines.items() if pid in pids}
         for pid in pids - self._seen:
             found = read_command(self._fs, pid)
             if isinstance(found, EngineProcess):
                 self._engines[pid] = found
             elif isinstance(found, Gap) and not found.why.startswith("absent"):
-                hidden = True
+                self._hidden.add(pid)
                 batch.gap(found)
+        self._hidden &= pids
         self._seen = pids
-        return hidden
 
     def _process(self, batch: Batch, pid: int, process: EngineProcess) -> None:
         state = read_state(self._fs, pid)
