@@ -254,6 +254,8 @@ def test_reload_and_reboot(host: TreeHost) -> None:
     host.files["/sys/module/amdgpu/refcnt"] = "3"
     assert ask(made, "reload-driver", "n1", "1", boot_id="boot-1").became == "failed"
     host.files["/sys/module/amdgpu/refcnt"] = "0"
+    assert ask(made, "reload-driver", "n1", "1b", boot_id="boot-0").became == "failed"
+    assert ("modprobe", "-r", "amdgpu") not in host.ran, "a request of an earlier boot does not unload the driver"
     assert ask(made, "reload-driver", "n1", "2", boot_id="boot-1").became == "done"
     assert ask(made, "reboot", "n1", "3", boot_id="boot-0").became == "failed"
     assert ("systemctl", "reboot") not in host.ran, "a request of an earlier boot does not reboot"

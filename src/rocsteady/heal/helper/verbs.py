@@ -93,8 +93,15 @@ def _recover_file(host: Host, bdf: str) -> str:
     raise NotDone("no amdgpu_gpu_recover: debugfs is not mounted, or the kernel is locked down")
 
 
+def _same_boot(parts: Parts, arguments: Arguments) -> None:
+    """Whoever asked saw the machine as it is now, not as it was before it was started anew."""
+    if arguments["boot_id"] != boot_id(parts.host):
+        raise NotDone("the request is of an earlier boot")
+
+
 def _reload(parts: Parts, target: str, arguments: Arguments) -> str:
-    del target, arguments
+    del target
+    _same_boot(parts, arguments)
     host = parts.host
     users = knobs.number(host, f"{MODULE}/refcnt")
     if users:
@@ -113,8 +120,7 @@ def load_driver(host: Host) -> str:
 
 def _reboot(parts: Parts, target: str, arguments: Arguments) -> str:
     del target
-    if arguments["boot_id"] != boot_id(parts.host):
-        raise NotDone("the request is of an earlier boot")
+    _same_boot(parts, arguments)
     parts.host.sync()
     if code := parts.host.run(("systemctl", "reboot")):
         raise NotDone(f"systemctl reboot ended with code {code}")
