@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import bisect
 import math
+from collections import Counter
 from collections.abc import Sequence
 
 import msgspec
@@ -58,27 +60,27 @@ class Soak(msgspec.Struct, kw_only=True, frozen=True):
 def incidents(samples: Sequence[Sample], quiet: float = QUIET) -> list[Incident]:
     """Failures of the service joined to incidents; one ends when ``quiet`` seconds bring good answers only."""
     bad = sorted((s for s in samples if s.failure in SERVER_SIDE), key=lambda s: s.due)
-    good = sorted(s.ended for s in samples if s.good)
+    good = sorted((s for s in samples if s.good), key=lambda s: s.due)
     groups: list[list[Sample]] = []
+    over = -math.inf  # when the last failure of the open incident was over
     for sample in bad:
-        if groups and sample.due - max(s.ended for s in groups[-1]) <= quiet:
+        if sample.due - over <= quiet:
             groups[-1].append(sample)
         else:
             groups.append([sample])
-    found = []
-    for group in groups:
-        last_due = max(s.due for s in group)
-        # a good answer to a request that was due after the last failed one: the service is back
-        back = min((s.ended for s in samples if s.good and s.due > last_due), default=None)
-        kinds: dict[str, int] = {}
-        for sample in group:
-            kinds[str(sample.failure)] = kinds.get(str(sample.failure), 0) + 1
-        found.append(
-            Incident(
-                start=group[0].due, last=last_due, recovered=back if good else None, failed=len(group), kinds=kinds
-            )
-        )
-    return found
+        over = max(over, sample.ended)
+    return [_incident(group, good) for group in groups]
+
+
+def _incident(group: Sequence[Sample], good: Sequence[Sample]) -> Incident:
+    """``good``: good requests by due time. Back is the service with the first good answer to a request that was due after
+    the last failed one."""
+    last = group[-1].due
+    behind = good[bisect.bisect_right(good, last, key=lambda s: s.due) :]
+    return Incident(
+        start=group[0].due, last=last, recovered=min((s.ended for s in behind), default=None), failed=len(group),
+        kinds=dict(Counter(str(sample.failure) for sample in group)),
+    )  # fmt: skip
 
 
 def soak(run: Run, quiet: float = QUIET) -> Soak:
