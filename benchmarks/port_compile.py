@@ -28,6 +28,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -338,32 +339,35 @@ def lay_out(source: Path, results: dict[str, bytes], programs: list[str], target
             (target / path).write_bytes(data)
 
 
-def compile_figures(
-    source: Path, converted: dict[str, bytes], programs: list[str], arguments: argparse.Namespace
-) -> dict[str, Any] | None:
-    """Programs that compile: hand-made and converted."""
+def hand_made(source: Path, programs: list[str], arguments: argparse.Namespace) -> dict[str, bool] | None:
+    """Which hand-made programs compile, once for all tools; None without the compiler."""
     compiler = shlex.split(arguments.compiler)
     if shutil.which(compiler[0]) is None:
         return None
-    extra = ["-fsyntax-only"] if arguments.syntax_only else ["-c", "-o", os.devnull]
+    with ThreadPoolExecutor(arguments.jobs) as pool:
+        done = pool.map(lambda name: compiles(source / f"{name}-hip", compiler, extra(arguments)), programs)
+        return {name: ok for name, (ok, _) in zip(programs, done, strict=True)}
+
+
+def extra(arguments: argparse.Namespace) -> list[str]:
+    """What the compiler is to make."""
+    return ["-fsyntax-only"] if arguments.syntax_only else ["-c", "-o", os.devnull]
+
+
+def compile_figures(
+    source: Path, converted: dict[str, bytes], hand: dict[str, bool], arguments: argparse.Namespace
+) -> dict[str, Any]:
+    """Programs that compile: hand-made and converted."""
+    compiler, programs = shlex.split(arguments.compiler), list(hand)
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(arguments.jobs) as pool:
         tree = Path(folder) / "src"
         lay_out(source, converted, programs, tree)
-        hand = dict(
-            zip(
-                programs,
-                pool.map(lambda name: compiles(source / f"{name}-hip", compiler, extra), programs),
-                strict=True,
-            )
-        )
-        ours = dict(
-            zip(
-                programs, pool.map(lambda name: compiles(tree / f"{name}-cuda", compiler, extra), programs), strict=True
-            )
-        )
-    good = [name for name in programs if hand[name][0]]
+        done = pool.map(lambda name: compiles(tree / f"{name}-cuda", compiler, extra(arguments)), programs)
+        ours = dict(zip(programs, done, strict=True))
+    good = [name for name in programs if hand[name]]
     return {
         "compiler": arguments.compiler,
+        "syntax_only": arguments.syntax_only,
         "programs": len(programs),
         "hand_made": len(good),
         "converted": sum(ok for ok, _ in ours.values()),
@@ -395,16 +399,14 @@ def peer_figures(
     programs: list[str],
     seconds: float,
     arguments: argparse.Namespace,
-    compiled: bool,
+    hand: dict[str, bool] | None,
 ) -> dict[str, Any]:
     """Names left and programs that compile, from a tool's outputs by path."""
     files = sample_files(source, programs)
     before = sum(names_in(path.read_bytes()) for path in files)
     left = sum(names_in(converted.get(path.relative_to(source).as_posix(), path.read_bytes())) for path in files)
     found: dict[str, Any] = {"names_before": before, "names_left": left, "cpu_seconds": round(seconds, 1)}
-    found["compile"] = (
-        compile_figures(source, converted, programs, arguments) if compiled and not arguments.no_compile else None
-    )
+    found["compile"] = compile_figures(source, converted, hand, arguments) if hand is not None else None
     return found
 
 
@@ -451,33 +453,33 @@ def hipify_torch(source: Path, programs: list[str]) -> tuple[dict[str, bytes], f
     return converted, end.children_user + end.children_system - start.children_user - start.children_system
 
 
-def peers(source: Path, programs: list[str], ours: dict[str, bytes], arguments: argparse.Namespace) -> dict[str, Any]:
+def peers(
+    source: Path,
+    programs: list[str],
+    ours: dict[str, bytes],
+    hand: dict[str, bool] | None,
+    arguments: argparse.Namespace,
+) -> dict[str, Any]:
     """All peers by name; null for those that are not installed, or all without --peers."""
     perl, scribe = shutil.which("hipify-perl"), shutil.which("rocm-scribe")
     found: dict[str, Any] = {"hipify-perl": None, "hipify_torch": None, "rocm-scribe": None}
     if not arguments.peers:
         return found
-    found["rocsteady"] = peer_figures(source, ours, programs, 0.0, arguments, False)
+    found["rocsteady"] = peer_figures(source, ours, programs, 0.0, arguments, None)
+    runs: dict[str, Callable[[], tuple[dict[str, bytes], float]]] = {}
     if perl:
-        found["hipify-perl"] = peer_figures(
-            source, *_split(per_file([perl, "{in}", "-o={out}"], source, programs), programs), arguments, True
-        )
+        runs["hipify-perl"] = lambda: per_file([perl, "{in}", "-o={out}"], source, programs)
     if scribe:
-        found["rocm-scribe"] = peer_figures(
-            source,
-            *_split(per_file([scribe, "hipify", "{in}", "--output", "{out}"], source, programs), programs),
-            arguments,
-            True,
-        )
+        runs["rocm-scribe"] = lambda: per_file([scribe, "hipify", "{in}", "--output", "{out}"], source, programs)
     if importlib.util.find_spec("hipify_torch"):
-        found["hipify_torch"] = peer_figures(
-            source, *_split(hipify_torch(source, programs), programs), arguments, False
-        )
+        runs["hipify_torch"] = lambda: hipify_torch(source, programs)
+    for name, convert in runs.items():
+        converted, seconds = convert()
+        print(f"{name}: {len(converted)} files in {seconds:.0f} s of CPU", file=sys.stderr)
+        # hipify_torch renames what it converts and the includes with it: under the old names it would not compile
+        kept = None if name == "hipify_torch" else hand
+        found[name] = peer_figures(source, converted, programs, seconds, arguments, kept)
     return found
-
-
-def _split(outcome: tuple[dict[str, bytes], float], programs: list[str]) -> tuple[dict[str, bytes], list[str], float]:
-    return outcome[0], programs, outcome[1]
 
 
 def main() -> int:
@@ -506,6 +508,7 @@ def main() -> int:
     print(f"converted {len(results)} files in {time.time() - clock:.1f} s", file=sys.stderr)
     programs = sample(source, arguments.sample)
     converted = {result.report.path: result.data for result in results if result.changed}
+    hand = None if arguments.no_compile else hand_made(source, programs, arguments)
     document = {
         "schema": "rocsteady.port-compile/1",
         "corpus": {
@@ -517,8 +520,8 @@ def main() -> int:
         "names": name_figures(results, options, tree),
         "literals": literal_figures(results),
         "reviews": review_figures(results),
-        "compile": None if arguments.no_compile else compile_figures(source, converted, programs, arguments),
-        "peers": peers(source, programs, converted, arguments),
+        "compile": None if hand is None else compile_figures(source, converted, hand, arguments),
+        "peers": peers(source, programs, converted, hand, arguments),
     }
     if arguments.json:
         print(json.dumps(document, indent=1))
